@@ -20,7 +20,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use capstan_inventory::survey::{Elsewhere, Survey};
+use capstan_inventory::survey::{ClusterRecords, Survey};
 use capstan_model::tree::RepoPath;
 use capstan_test_support::Files;
 
@@ -71,7 +71,7 @@ fn print_row(clusters: usize) {
         own + kernel
     };
     let (before, begun) = (cpu(), Instant::now());
-    let survey = Survey::read(&tree, &RepoPath::parse("inventory").unwrap(), Elsewhere::default());
+    let survey = Survey::read(&tree, &RepoPath::parse("inventory").unwrap(), ClusterRecords::default());
     let read = begun.elapsed();
     let definitions: Vec<&str> =
         survey.inventory.clusters().map(|definition| definition.level.name.as_str()).collect();

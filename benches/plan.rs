@@ -21,7 +21,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
 
-use capstan_fleet::generator::{Fleet, PlannedWithReasons, Refused};
+use capstan_fleet::generator::{Fleet, PlannedWithReasons, Refused, plan_each, plan_target};
 use capstan_git::Checkout;
 use capstan_model::ids::ClusterId;
 use fleet::FILES;
@@ -139,7 +139,7 @@ fn child(folder: &Path) {
     let mut files = 0;
     let count =
         |_: &ClusterId, planned: PlannedWithReasons| planned.map(|planned| planned.upgrade.files.len());
-    let all = fleet.plan_each(&clusters, None, count, |changed| {
+    let all = plan_each(&fleet, &clusters, None, count, |changed| {
         let changed = changed?;
         assert!(changed > 0, "a cluster does not change");
         files += changed;
@@ -155,7 +155,7 @@ fn child(folder: &Path) {
     sample.clone().for_each(|id| drop(fleet.read_cluster(id).unwrap()));
     let read = start_read.elapsed();
     let start_plan = Instant::now();
-    sample.clone().for_each(|id| drop(fleet.plan(id, None).unwrap()));
+    sample.clone().for_each(|id| drop(plan_target(&fleet, id, None).unwrap()));
     let plan = start_plan.elapsed();
     let each = |time: Duration| time.as_secs_f64() * 1e6 / clusters.len().min(100) as f64;
     println!(

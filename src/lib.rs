@@ -15,6 +15,7 @@
 //! | `crates/hosts` | which bare-metal hosts a tenant cluster gets, and the services in front of them |
 //! | `crates/providers` | provider objects of the Cluster API operator, and what their components render to |
 //! | `crates/plan` | releases, three-way merge, rules, campaigns, proposals, commands |
+//! | `crates/drains` | whether the machines of a rollout can be drained: budgets, order, places for evicted pods |
 //! | `crates/live` | rollouts, applying, what reconcilers and the bot say to each other |
 //! | `crates/report` | bodies, checks, comments |
 //! | `crates/facts` | what GitHub, Git and the records show and take, as plain values |
@@ -85,6 +86,7 @@
 //! | what a preflight asks of a cloud | `live/cloud` judges, its rooms such as `openstack` read the objects, `reconciler/reconcile/cloud_preflight.rs` gathers, `openstack` asks |
 //! | a cluster's own credentials of its cloud | `reconciler-core/credentials` decides, `reconciler/reconcile/credentials` acts, `openstack` makes them and writes what their users read |
 //! | how secrets come out of Vault | `live/secrets` reads, `reconciler-core/leases` decides, `reconciler/reconcile/secrets` acts, `vault` asks; when, `controllers/secrets.rs` |
+//! | what is said of drains before a merge | `drains/treatment.rs` sorts pods, `drains/budgets.rs` counts, `drains/placing` finds nodes, `drains/rollout` simulates, `drains/oracle.rs` compares |
 //! | the key that a cluster's owners are given | `reconciler-core/owners` decides, `reconciler/reconcile/owners` acts |
 //! | how a life is lived: facts, a step, and again | `reconciler-core/next.rs`, `reconciler/life.rs` |
 //! | how soon a cluster is reconciled again | `reconciler-core/requeue.rs`, `reconciler-core/schedule.rs` |
@@ -96,9 +98,13 @@
 //! | a field of a kind of Capstan's own | `k8s/crd` defines it, `capstan crds` prints it for `deploy/`, `reconciler-core/resources` reads it |
 //! | another cloud | an adapter beside `openstack`, behind the traits of `ports/cloud.rs`, with a row in `wiring/reconciler.rs`; its objects and its words, a row in `live/cloud/table.rs` |
 //! | what a pull request or a check says | `report` |
+//! | what a step of the bot's run reads and may call | `bot/sync/run.rs` gives each subject its handles |
 //! | when a proposal is opened, refreshed, left alone | `plan/proposal`, `plan/campaign`, `bot-core/proposals` (decide), `bot/sync` (act) |
 //! | whose commands count, what each is about, when and where it is answered | `plan/command`, `bot-core/commands/hearing`, `bot-core/requests`, `bot-core/answers` |
 //! | a setting | `plan/settings` (a repository's), [`config`] (the bot's), handed on in `serve/settings.rs` |
+//! | what a plan may depend on, and when a kept one is reused | `fleet/generator/inputs.rs`, answered in `fleet/generator/answers.rs`; kept in `fleet/generator/reuse.rs` |
+//! | what the inventory brings to a cluster | `fleet/generator/valued_plan.rs`, which asks `valued_folder.rs`, `inventory_creation.rs` or `inventory_retirement.rs` beside it |
+//! | a cluster that is made from a release, or deleted | `plan/creation`, `plan/layout/new_target.rs`, `plan/retirement.rs`; `fleet/generator/creation.rs`, `fleet/generator/retirement.rs` |
 //! | what becomes of the services inside a cluster | `plan/services` (decide), `fleet/generator/service_step.rs` (read); their settings, `plan/settings/services.rs` |
 //! | how services come into a cluster, and their state | `live/services`, `reconciler-core/services` (decide), `reconciler/reconcile/services` (act), `k8s/workload_clusters.rs` (open) |
 //! | first contact with a repository | `plan/onboarding`, `plan/first_release`, `bot-core/onboarding` (decide), `bot/sync/onboarding.rs` and `cli/init.rs` (act) |

@@ -4,7 +4,7 @@ mod wiring;
 
 use std::process::ExitCode;
 
-use capstan::cli::{self, AnyCommand, Arguments, CliOutside, Failure, Offline};
+use capstan::cli::{self, AnyCommand, Arguments, CliOutside, CommandFailure, Offline};
 
 /// A plan makes and drops a hundred thousand small values: the C library's allocator takes a third of
 /// its time, this one a tenth.
@@ -12,9 +12,12 @@ use capstan::cli::{self, AnyCommand, Arguments, CliOutside, Failure, Offline};
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    if let Ok(own) = std::env::current_exe() {
+        cli::start_demo(&own, std::env::args_os());
+    }
     let Arguments { repo, at, releases, command } = match cli::parse(std::env::args_os()) {
         Ok(arguments) => arguments,
-        Err(error) => return Failure::report_arguments(&error),
+        Err(error) => return CommandFailure::report_arguments(&error),
     };
     match command {
         AnyCommand::Offline(command) => {

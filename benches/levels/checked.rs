@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use capstan_forge::{Edit, Forge, NewPull, Recording};
 use capstan_inventory::record::ValuesRecord;
-use capstan_inventory::survey::{Elsewhere, Survey};
+use capstan_inventory::survey::{ClusterRecords, Survey};
 use capstan_model::tree::RepoPath;
 use capstan_test_support::Files;
 
@@ -79,7 +79,7 @@ pub(crate) fn made(clusters: usize) -> Vec<(String, String)> {
     let mut files = super::files(clusters);
     let bytes = files.iter().map(|(path, text)| (path.clone(), text.clone().into_bytes()));
     let tree = Files::from_bytes(bytes);
-    let survey = Survey::read(&tree, &RepoPath::parse("inventory").unwrap(), Elsewhere::default());
+    let survey = Survey::read(&tree, &RepoPath::parse("inventory").unwrap(), ClusterRecords::default());
     for definition in survey.inventory.clusters() {
         let member = survey.member(&definition.level.name).unwrap().unwrap();
         let values = survey.values(&member);

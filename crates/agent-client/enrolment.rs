@@ -51,7 +51,7 @@ impl AgentClient {
     }
 
     /// Enrols again where the bot no longer knows this agent and there is a code that was not used for it.
-    async fn enrolled_anew(&self, refused: &Enrolment) -> Result<Option<Enrolment>, AgentError> {
+    async fn enrol_again(&self, refused: &Enrolment) -> Result<Option<Enrolment>, AgentError> {
         let mut enrolment = self.enrolment.lock().await;
         if let Some(known) = enrolment.as_ref().filter(|known| *known != refused) {
             return Ok(Some(known.clone()));
@@ -134,7 +134,7 @@ impl AgentClient {
             BotAnswer::Given(response) => return Ok(response),
             BotAnswer::Unauthorised(why) => why,
         };
-        if let Some(anew) = self.enrolled_anew(&enrolment).await?
+        if let Some(anew) = self.enrol_again(&enrolment).await?
             && let BotAnswer::Given(response) = self.http.send(&call, Some(self.token(&anew)?)).await?
         {
             return Ok(response);

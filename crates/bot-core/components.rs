@@ -4,28 +4,28 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_model::ids::ClusterId;
 use capstan_plan::settings::ComponentsRecord;
-use capstan_providers::{Supplies, Supply, Wanted};
+use capstan_providers::{MissingComponents, Supplies, Supply};
 
-use crate::facts::Plans;
+use crate::facts::TargetPlans;
 
 /// What the open proposal of a set records of components, by label: it was judged with these, whatever was lost since.
 /// The error says why that cannot be read.
 pub type JudgedComponents = Result<BTreeMap<String, ComponentsRecord>, String>;
 
 /// Components that sets lack.
-pub type LackingComponents = BTreeSet<(ClusterId, Wanted)>;
+pub type LackingComponents = BTreeSet<(ClusterId, MissingComponents)>;
 
 /// What is asked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AskedComponents {
     /// The components, each with the SHA-256 that was judged before.
-    pub known: BTreeMap<Wanted, Option<String>>,
+    pub known: BTreeMap<MissingComponents, Option<String>>,
     /// Those of sets whose earlier verdicts cannot be read, and why.
-    unread: Vec<(Wanted, String)>,
+    unread: Vec<(MissingComponents, String)>,
 }
 
 /// What plans of sets lack.
-pub fn lacking(plans: &Plans) -> LackingComponents {
+pub fn lacking(plans: &TargetPlans) -> LackingComponents {
     let upgrades = plans.values().filter_map(|plan| plan.as_ref().ok());
     let of_set = upgrades.filter_map(|upgrade| Some((upgrade.target.id()?, &upgrade.unasked)));
     of_set.flat_map(|(set, all)| all.iter().map(|wanted| (set.clone(), wanted.clone()))).collect()
@@ -77,7 +77,7 @@ impl AskedComponents {
 }
 
 /// Whether some of these are not here: what is judged without them is judged again at the next look.
-pub fn are_lacking<'w>(supplies: &Supplies, wanted: impl IntoIterator<Item = &'w Wanted>) -> bool {
+pub fn are_lacking<'w>(supplies: &Supplies, wanted: impl IntoIterator<Item = &'w MissingComponents>) -> bool {
     wanted.into_iter().any(|wanted| !matches!(supplies.of(wanted), Some(Supply::Fetched(_))))
 }
 
@@ -89,16 +89,18 @@ mod tests {
     use capstan_model::tree::RepoPath;
     use capstan_plan::proposal::ProposalId;
     use capstan_plan::upgrade::Upgrade;
-    use capstan_providers::{OciArtifact, Origin, ProviderKind, Published};
+    use capstan_providers::{ComponentOrigin, OciArtifact, ProviderKind, Published};
 
     use super::*;
 
-    fn wanted(version: &str) -> Wanted {
-        Wanted {
+    fn wanted(version: &str) -> MissingComponents {
+        MissingComponents {
             kind: ProviderKind::Infrastructure,
             name: "aws".to_owned(),
             version: version.to_owned(),
-            origin: Origin::Oci(OciArtifact::parse("registry.example.com/aws:v2.8.4", None).unwrap()),
+            origin: ComponentOrigin::Oci(
+                OciArtifact::parse("registry.example.com/aws:v2.8.4", None).unwrap(),
+            ),
             recorded: None,
         }
     }
@@ -126,7 +128,7 @@ mod tests {
         let target = Target::Providers(set("mgmt/providers"));
         let unasked = vec![wanted("v2.8.4"), wanted("v2.9.0")];
         let upgrade = Upgrade { unasked, ..Upgrade::nothing(target.clone()) };
-        let plans = Plans::from([
+        let plans = TargetPlans::from([
             (ProposalId::of_release(target), Ok(Arc::new(upgrade))),
             (ProposalId::of_release(Target::parse("gauss/peu01").unwrap()), Err("no.".to_owned())),
         ]);

@@ -20,7 +20,7 @@ use crate::effects::{
     branch_step,
 };
 use crate::facts::{Facts, Scopes};
-use crate::proposals::Step;
+use crate::proposals::DecisionStep;
 
 /// Its word in branches and trailers.
 const KIND: &str = "kubeconfig";
@@ -158,8 +158,12 @@ impl WantedFile {
 
     /// The pull request with its branch, or what has to be known first; `None` where a person declined exactly this file,
     /// or works on its branch.
-    pub fn decide<'a>(&'a self, facts: &'a Facts, found: &FileFound) -> Step<Option<Desired<'a>>, FileNeed> {
-        self.decided(facts, found).map_or_else(Step::Ask, Step::Decided)
+    pub fn decide<'a>(
+        &'a self,
+        facts: &'a Facts,
+        found: &FileFound,
+    ) -> DecisionStep<Option<Desired<'a>>, FileNeed> {
+        self.decided(facts, found).map_or_else(DecisionStep::Ask, DecisionStep::Decided)
     }
 
     fn decided<'a>(&'a self, facts: &'a Facts, found: &FileFound) -> Result<Option<Desired<'a>>, FileNeed> {
@@ -331,8 +335,8 @@ mod tests {
         let (wanted, mut found, mut asked) = (wanted(), FileFound::default(), Vec::new());
         loop {
             match wanted.decide(facts, &found) {
-                Step::Decided(None) => return (asked.join(" "), "nothing".to_owned()),
-                Step::Decided(Some(desired)) => {
+                DecisionStep::Decided(None) => return (asked.join(" "), "nothing".to_owned()),
+                DecisionStep::Decided(Some(desired)) => {
                     let branch = match &desired.branch.step {
                         BranchStep::Create => "creates it",
                         BranchStep::Keep => "keeps it",
@@ -344,7 +348,7 @@ mod tests {
                         .map_or_else(|| "new".to_owned(), |open| format!("#{}", open.number));
                     return (asked.join(" "), format!("{branch}, {pull}"));
                 }
-                Step::Ask(need) => match need {
+                DecisionStep::Ask(need) => match need {
                     FileNeed::Newest(branch) => {
                         assert_eq!(branch, BRANCH);
                         asked.push("newest");

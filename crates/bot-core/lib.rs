@@ -22,7 +22,7 @@
 //! | [`answers`] | the answer to each request, and when it is written | `commands`, `effects`, `facts`, `proposals`, `requests` |
 //! | [`dashboard`] | the dashboard issue: who ticked, its text, its record | `answers`, `facts`, `planned`, `proposals`, `requests` |
 //! | [`kubeconfigs`] | kubeconfigs of clusters' owners in Git | `effects`, `facts`, `proposals` |
-//! | [`onboarding`] | the onboarding pull request of a repository | `effects`, `facts` |
+//! | [`onboarding`] | the onboarding pull request of a repository | `effects`, `facts`, `proposals` |
 
 pub mod answers;
 pub mod campaigns;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use capstan_campaign::membership::Candidate;
+use capstan_campaign::membership::WaveCandidate;
 use capstan_model::ids::ClusterId;
 use capstan_model::source::SourceKind;
 use capstan_plan::proposal::{ProposalId, ReleasesOrigin, SourceState};
@@ -10,12 +10,12 @@ use capstan_plan::settings::RepositorySettings;
 use capstan_plan::upgrade::{Retarget, Upgrade};
 use capstan_report::{Missing, missing_in_words};
 
-use crate::facts::{Facts, Plans, Reporters, Scopes};
-use crate::requests::{AskedClusters, Decided, Ground};
+use crate::facts::{Facts, Reporters, Scopes, TargetPlans};
+use crate::requests::{AskedClusters, Ground, RunDecisions};
 
 /// The plans, with their inputs.
 #[derive(Clone, Copy)]
-pub struct Planned<'a> {
+pub struct PlannedRun<'a> {
     /// The facts of the run.
     pub facts: &'a Facts,
     /// The settings of the base branch.
@@ -23,7 +23,7 @@ pub struct Planned<'a> {
     /// The targets of the base branch.
     pub scopes: &'a Scopes,
     /// Their plans.
-    pub plans: &'a Plans,
+    pub plans: &'a TargetPlans,
     /// Proposals that may edit names of templates in their cluster's overlay.
     pub retargeted: &'a BTreeSet<ProposalId>,
     /// The repository that the releases come from, if it is another one.
@@ -31,14 +31,14 @@ pub struct Planned<'a> {
     /// The reconcilers, and their reports.
     pub reporters: &'a Reporters,
     /// Decisions made by command.
-    pub decided: &'a Decided,
+    pub decided: &'a RunDecisions,
     /// Results of commands that create or destroy clusters.
     pub clusters: &'a AskedClusters,
     /// What selectors of waves need besides folders.
-    pub candidates: &'a BTreeMap<ClusterId, Candidate>,
+    pub candidates: &'a BTreeMap<ClusterId, WaveCandidate>,
 }
 
-impl<'a> Planned<'a> {
+impl<'a> PlannedRun<'a> {
     /// Whether a proposal may edit names of templates in its cluster's overlay.
     pub fn retarget_of(&self, proposal: &ProposalId) -> Retarget {
         if self.retargeted.contains(proposal) { Retarget::Allowed } else { Retarget::Refused }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use capstan_facts::{Agent, ClusterStanding, PullRequest, PullRequestState};
 use capstan_live::agent::permission::ManagedBy;
-use capstan_live::agent::preflight::{Preflight, Standing};
+use capstan_live::agent::preflight::{Preflight, PreflightReply};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::CommitId;
 use capstan_plan::settings::RepositorySettings;
@@ -14,7 +14,7 @@ use capstan_plan::templates::TemplateNames;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::facts::{Facts, Reporters};
-use crate::proposals::Step;
+use crate::proposals::DecisionStep;
 
 /// A merge that was missed for longer is not followed any more.
 const DAYS_BACK: i64 = 7;
@@ -48,8 +48,8 @@ pub type Differing = BTreeMap<(CommitId, CommitId), Option<BTreeSet<ClusterId>>>
 
 impl MergeChanges {
     /// The clusters that it changed, or the commits between which has to be looked first.
-    pub fn clusters(&self, found: &Differing) -> Step<BTreeSet<ClusterId>, (CommitId, CommitId)> {
-        self.changed(found).map_or_else(Step::Ask, Step::Decided)
+    pub fn clusters(&self, found: &Differing) -> DecisionStep<BTreeSet<ClusterId>, (CommitId, CommitId)> {
+        self.changed(found).map_or_else(DecisionStep::Ask, DecisionStep::Decided)
     }
 
     fn changed(&self, found: &Differing) -> Result<BTreeSet<ClusterId>, (CommitId, CommitId)> {
@@ -100,7 +100,7 @@ impl Reporters {
     ) -> BTreeMap<ClusterId, (TemplateNames, TemplateNames)> {
         let mut found = BTreeMap::new();
         for preflight in preflights {
-            let Standing::Answered(answer) = &preflight.standing else { continue };
+            let PreflightReply::Answered(answer) = &preflight.standing else { continue };
             for one in answer.clusters.iter().filter(|one| preflight.clusters.contains(&one.cluster)) {
                 found.extend(TemplateNames::new(one.names.clone()).ok().map(|names| (&one.cluster, names)));
             }
@@ -257,11 +257,11 @@ mod tests {
         let (mut found, mut asked) = (Differing::new(), Vec::new());
         loop {
             match changes.clusters(&found) {
-                Step::Decided(clusters) => {
+                DecisionStep::Decided(clusters) => {
                     let clusters: Vec<String> = clusters.iter().map(ToString::to_string).collect();
                     return (asked.join(" "), clusters.join(" "));
                 }
-                Step::Ask(pair) => {
+                DecisionStep::Ask(pair) => {
                     let row = told.iter().find(|(one, other, _)| pair == (commit(*one), commit(*other)));
                     let (one, other, clusters) = row.unwrap_or_else(|| panic!("nobody knows {pair:?}"));
                     asked.push(format!("{one}..{other}"));
@@ -351,10 +351,10 @@ mod tests {
             standing,
         };
         let names = |live| TemplateNames::new(vec![template(live)]).unwrap();
-        let answered = preflight(Standing::Answered(PreflightAnswer { clusters, duration_ms: 0 }));
+        let answered = preflight(PreflightReply::Answered(PreflightAnswer { clusters, duration_ms: 0 }));
         for (preflights, expected) in [
             (vec![answered], "workers-new"),
-            (vec![preflight(Standing::Asked)], "workers-old"),
+            (vec![preflight(PreflightReply::Asked)], "workers-old"),
             (vec![], "workers-old"),
         ] {
             let both = reporters.names_after(&preflights);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use capstan_campaign::membership::Candidate;
+use capstan_campaign::membership::WaveCandidate;
 use capstan_campaign::settings::CampaignSettings;
 use capstan_facts::{
     AuditEntry, BranchHead, Comment, CommitTrailers, ProposalRecord, PullRequest, PullRequestState,
@@ -18,8 +18,8 @@ use capstan_model::target::Target;
 use capstan_model::tree::{CommitId, MadeTree, RepoPath, TreeId};
 use capstan_plan::command::{Address, CommentId, Hearing, Right, parse};
 use capstan_plan::proposal::{
-    Command as Wish, Decisions, Drafted, OnHold, PlanDigest, ProposalId, ReleasesOrigin, RollBack, Scope,
-    Sidebar, SourceState, TitleDigest,
+    Decisions, Drafted, OnHold, PlanDigest, ProposalCommand as Wish, ProposalId, ReleasesOrigin, RollBack,
+    Scope, Sidebar, SourceState, TitleDigest,
 };
 use capstan_plan::settings::{CommandPrefix, RepositorySettings, read_campaigns};
 use capstan_plan::upgrade::{Retarget, Upgrade};
@@ -27,12 +27,12 @@ use capstan_report::{Answer, Block, BlockKey, BlockPart, BlockPlace, DashboardRe
 use jiff::Timestamp;
 use jiff::civil::{Date, date};
 
-use crate::commands::{Part, RollBacks, Told, part};
+use crate::commands::{AnswerContext, CommandAnswer, RollBacks, part};
 use crate::effects::Effect;
-use crate::facts::{BranchNames, Facts, Gathered, Plans, Reporters, Scopes};
-use crate::planned::Planned;
+use crate::facts::{BranchNames, Facts, Gathered, Reporters, Scopes, TargetPlans};
+use crate::planned::PlannedRun;
 use crate::proposals::Outcome;
-use crate::requests::{AskedClusters, Decided, Ground, Kept, Origin, Request};
+use crate::requests::{AskedClusters, DashboardWrite, Ground, Request, RequestOrigin, RunDecisions};
 
 pub(crate) const TODAY: Date = date(2026, 3, 2);
 pub(crate) const V21: &str = "aws/v21.0.0";
@@ -166,7 +166,7 @@ pub(crate) fn snapshot(commit: CommitId, files: &[(&str, &str)]) -> Snapshot {
 pub(crate) fn comment(comment: u64, by: &str, on: Option<&PullRequest>, text: &str) -> Request {
     let prefix = CommandPrefix::default();
     let commands = parse(Address { prefix: &prefix, app: None }, text);
-    let origin = Origin::Comment(Comment {
+    let origin = RequestOrigin::Comment(Comment {
         id: CommentId::Comment(comment),
         author: by.to_owned(),
         by_bot: false,
@@ -189,7 +189,7 @@ pub(crate) fn tick(
     text: &str,
 ) -> Request {
     let asked = comment(0, by, pull, text);
-    Request { origin: Origin::Tick { at, about: Some(about.clone()) }, ..asked }
+    Request { origin: RequestOrigin::Tick { at, about: Some(about.clone()) }, ..asked }
 }
 
 /// The result of a command that rolls back.
@@ -206,12 +206,12 @@ pub(crate) struct Case {
     pub(crate) beyond_limits: Option<FileError>,
     pub(crate) fork: bool,
     pub(crate) settings: RepositorySettings,
-    pub(crate) plans: Plans,
+    pub(crate) plans: TargetPlans,
     pub(crate) scopes: Scopes,
     pub(crate) origin: Option<ReleasesOrigin>,
     pub(crate) reporters: Reporters,
     pub(crate) retargeted: BTreeSet<ProposalId>,
-    pub(crate) candidates: BTreeMap<ClusterId, Candidate>,
+    pub(crate) candidates: BTreeMap<ClusterId, WaveCandidate>,
     pub(crate) record: DashboardRecord,
     pub(crate) no_dashboard: Option<String>,
     pub(crate) rollbacks: Vec<(Request, usize, FoundRollBack)>,
@@ -302,9 +302,9 @@ impl Case {
     }
 
     /// Earlier decisions, with those of these requests.
-    pub(crate) fn decided(&self, facts: &Facts, requests: &[Request]) -> Decided {
+    pub(crate) fn decided(&self, facts: &Facts, requests: &[Request]) -> RunDecisions {
         let ground = Ground { facts, scopes: &self.scopes, settings: &self.settings };
-        let mut decided = Decided::before(facts, &self.record, self.no_dashboard.clone());
+        let mut decided = RunDecisions::before(facts, &self.record, self.no_dashboard.clone());
         let mut rollbacks = RollBacks::default();
         for (request, at, found) in &self.rollbacks {
             rollbacks.note(request, *at, found.clone());
@@ -315,10 +315,10 @@ impl Case {
     }
 
     /// Calls `look` with the plans after these requests.
-    pub(crate) fn heard<T>(&self, requests: &[Request], look: impl FnOnce(Planned<'_>) -> T) -> T {
+    pub(crate) fn heard<T>(&self, requests: &[Request], look: impl FnOnce(PlannedRun<'_>) -> T) -> T {
         let facts = self.facts();
         let decided = self.decided(&facts, requests);
-        look(Planned {
+        look(PlannedRun {
             facts: &facts,
             settings: &self.settings,
             scopes: &self.scopes,
@@ -332,7 +332,7 @@ impl Case {
         })
     }
 
-    pub(crate) fn look<T>(&self, look: impl FnOnce(Planned<'_>) -> T) -> T {
+    pub(crate) fn look<T>(&self, look: impl FnOnce(PlannedRun<'_>) -> T) -> T {
         self.heard(&[], look)
     }
 }
@@ -384,7 +384,7 @@ pub(crate) fn open(case: &Case, number: u64) -> PullRequest {
 }
 
 /// What was decided of a proposal, in words; empty where nothing was.
-pub(crate) fn decided_of(decided: &Decided, target: &str) -> String {
+pub(crate) fn decided_of(decided: &RunDecisions, target: &str) -> String {
     let proposal = id(target);
     let Decisions { hold, skipped, release, rollback, overrides, settled, approvals } = decided.of(&proposal);
     let mut words = Vec::new();
@@ -427,7 +427,7 @@ pub(crate) fn effects_in_words(effects: &[Effect]) -> Vec<String> {
 }
 
 /// The answers to all commands of a request; `#` before what the dashboard notes.
-pub(crate) fn said_at_once(decided: &Decided, request: &Request) -> String {
+pub(crate) fn said_at_once(decided: &RunDecisions, request: &Request) -> String {
     let one = |at: usize| {
         let noted = if decided.is_in_dashboard(request, at) { "#" } else { "" };
         format!("{noted}{}", decided.answer(request, at).map(words).unwrap_or_default())
@@ -474,10 +474,10 @@ pub(crate) fn words(answer: &Answer) -> String {
 pub(crate) fn answered(case: &Case, on: u64, text: &str, outcome: &Outcome) -> String {
     let request = comment_on(case, on, text);
     case.heard(std::slice::from_ref(&request), |planned| {
-        let told = Told { planned, outcome, kept: &Kept::Done };
+        let told = AnswerContext { planned, outcome, kept: &DashboardWrite::Done };
         match part(told, &request, 0, None) {
-            Part::Says(answer) => words(&answer),
-            Part::Asks(asks) => format!("? {asks:?}"),
+            CommandAnswer::Says(answer) => words(&answer),
+            CommandAnswer::Asks(asks) => format!("? {asks:?}"),
         }
     })
 }

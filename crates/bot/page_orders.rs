@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use capstan_bot_core::requests::right_of;
-use capstan_plan::command::{Asker, CodeOwners, Judged, Place, judge};
+use capstan_plan::command::{Asker, CodeOwners, CommandPlace, RightsVerdict, judge};
 use capstan_plan::settings::{CommandPermission, CommandSettings};
 use capstan_plan::verbs::{Command, OrderWhat, Verb};
 use capstan_ports::{CampaignProgress, Permission};
@@ -66,9 +66,9 @@ pub fn may_order(person: &Person, repository: u64, campaign: &CampaignProgress) 
     let settings = CommandSettings { permissions: vec![allowed], ..CommandSettings::default() };
     let teams = BTreeMap::new();
     let asker = Asker { login: &person.login, right: right_of(permission), teams: &teams };
-    let place = Place { clusters: &[], fork_author: None };
+    let place = CommandPlace { clusters: &[], fork_author: None };
     permission != Permission::None
-        && judge(Verb::Campaign, asker, place, &settings, &CodeOwners::default()) == Judged::Allowed
+        && judge(Verb::Campaign, asker, place, &settings, &CodeOwners::default()) == RightsVerdict::Allowed
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ use tokio::sync::Semaphore;
 use ulid::Ulid;
 
 use capstan_ports::{
-    AllowedHosts, Cause, Clock, JobRequest, Jobs, Repository, RepositoryName, WaveWebhook, WebhookAnswer,
+    AllowedHosts, Clock, JobCause, JobRequest, Jobs, Repository, RepositoryName, WaveWebhook, WebhookAnswer,
     WebhookCall, WebhookQuestion, WebhookResult,
 };
 
@@ -127,7 +127,7 @@ impl WaveWebhooks {
                     repository: repository.id,
                     installation: repository.installation,
                     name: repository.name.clone(),
-                    cause: Cause::Event,
+                    cause: JobCause::Event,
                 },
             };
             tokio::spawn(errand.run());

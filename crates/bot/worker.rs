@@ -16,7 +16,7 @@ use tracing::Instrument as _;
 
 use super::sync::{Ports, SetUp, SyncError, Synced, notify_consumers, sync_and_consumers, tell_failure};
 use capstan_budget::{Priority, at_priority};
-use capstan_ports::{Cause, ClaimedJob, CodeHostError, JobRequest, Jobs, Lease, RecordsError};
+use capstan_ports::{ClaimedJob, CodeHostError, JobCause, JobRequest, Jobs, Lease, RecordsError};
 
 /// How long a claim lasts without a heartbeat.
 const LEASE: Duration = Duration::from_secs(60);
@@ -441,7 +441,7 @@ async fn keep_alive(jobs: &Arc<dyn Jobs>, job: &ClaimedJob) {
 ///
 /// # Errors
 /// GitHub does not list them, or the queue fails.
-pub async fn resync(ports: &Ports, jobs: &Arc<dyn Jobs>, cause: Cause) -> Result<usize, SyncError> {
+pub async fn resync(ports: &Ports, jobs: &Arc<dyn Jobs>, cause: JobCause) -> Result<usize, SyncError> {
     let mut asked = 0;
     let mut failure = None;
     for installation in ports.host.installations().await? {
@@ -485,14 +485,14 @@ pub async fn resync(ports: &Ports, jobs: &Arc<dyn Jobs>, cause: Cause) -> Result
 
 /// Resyncs at once and then every `every`, until cancelled.
 pub async fn keep_in_sync(ports: &Ports, jobs: &Arc<dyn Jobs>, every: Duration, stop: &CancellationToken) {
-    let mut cause = Cause::Start;
+    let mut cause = JobCause::Start;
     loop {
         match resync(ports, jobs, cause).await {
             Ok(repositories) => {
                 tracing::info!(repositories, cause = cause.as_str(), "resync");
                 metrics::gauge!("capstan_last_look_timestamp_seconds", "what" => "repositories")
                     .set(ports.clock.now().as_duration().as_secs_f64());
-                cause = Cause::Resync;
+                cause = JobCause::Resync;
             }
             Err(error) => tracing::warn!(error.kind = error.kind(), error = %error, "resync failed"),
         }
@@ -502,7 +502,7 @@ pub async fn keep_in_sync(ports: &Ports, jobs: &Arc<dyn Jobs>, every: Duration, 
             Err(error) => tracing::warn!(error = %error, "cannot delete old deliveries"),
         }
         // A failed first resync is tried again sooner than the next regular one.
-        let pause = if cause == Cause::Start { every.min(Duration::from_secs(10)) } else { every };
+        let pause = if cause == JobCause::Start { every.min(Duration::from_secs(10)) } else { every };
         tokio::select! {
             () = tokio::time::sleep(pause) => {}
             () = stop.cancelled() => return,

@@ -333,7 +333,7 @@ impl Ledger {
 
     /// What ends further ahead than anything is granted for was granted by a clock that has been set back since: it counts
     /// from now on, and not until the clock is there again.
-    fn begin_anew_where_the_clock_was_set_back(&mut self, now_ms: i64) {
+    fn restart_where_the_clock_was_set_back(&mut self, now_ms: i64) {
         let ahead_ms = now_ms + FURTHEST_MS;
         if self.counted.last().is_some_and(|last| last.end_ms > ahead_ms) {
             self.counted.iter_mut().filter(|counted| counted.end_ms > ahead_ms).for_each(|counted| {
@@ -359,7 +359,7 @@ impl Ledger {
 
     /// Forgets what counts no more, and keeps of what only the hour counts a row every 20 s.
     fn forget(&mut self, now_ms: i64) {
-        self.begin_anew_where_the_clock_was_set_back(now_ms);
+        self.restart_where_the_clock_was_set_back(now_ms);
         let counts = |counted: &CountedGrant| {
             let span = if counted.cost.content > 0 { HOUR_MS } else { MINUTE_MS };
             counted.end_ms + span > now_ms && !counted.cost.is_nothing()

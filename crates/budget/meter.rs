@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::ledger::{Ask, Grant, Ledger, Primary, RateResource, Wait};
 use super::limits::{Cost, RateLimits};
 use super::priority::Priority;
-use capstan_ports::{Budgets, Clock, Kept, RecordsError};
+use capstan_ports::{BudgetWrite, Budgets, Clock, RecordsError};
 
 /// For how long a grant is good.
 const GOOD_FOR: Duration = Duration::from_secs(1);
@@ -224,7 +224,7 @@ impl Meter {
         let asked = decide(&mut ledger);
         let text = serde_json::to_string(&ledger).unwrap_or_default();
         let kept = self.budgets.keep_budget(counted_for, read.map(|kept| kept.version), &text).await?;
-        if kept == Kept::Overtaken {
+        if kept == BudgetWrite::Overtaken {
             return Ok(None);
         }
         inner.ledger = ledger;

@@ -11,10 +11,11 @@ use capstan_model::ids::ClusterId;
 use capstan_model::wording;
 use jiff::Timestamp;
 
-use super::facts::{Load, Member, Memory, Standing, Stop, WaveMemory};
+use super::facts::{ClusterProgress, Load, Member, Memory, Stop, WaveMemory};
 use super::settings::{CampaignSettings, WaveSettings};
 use super::tally::{Tally, WaveTally};
 use super::time::{WindowOpening, opening};
+use super::wording::minute;
 
 /// What is known when it is decided.
 #[derive(Debug, Clone, Copy)]
@@ -73,17 +74,21 @@ impl CampaignDecision {
             return None;
         }
         match &member.standing {
-            Standing::Barred(why) => return Some(format!("{why}.")),
-            Standing::Behind => {}
-            Standing::Open | Standing::Merged | Standing::Done { .. } | Standing::Failed { .. } => {
+            ClusterProgress::Barred(why) => return Some(format!("{why}.")),
+            ClusterProgress::Behind => {}
+            ClusterProgress::Open
+            | ClusterProgress::Merged
+            | ClusterProgress::Done { .. }
+            | ClusterProgress::Failed { .. } => {
                 return None;
             }
         }
         let name = &settings.name;
         if let Some(stop) = &self.stopped {
             return Some(format!(
-                "Campaign `{name}` is stopped since {}: {} `{prefix} campaign resume` continues it.",
-                stop.at, stop.why
+                "Campaign `{name}` was stopped on {}: {} `{prefix} campaign resume` continues it.",
+                minute(stop.at),
+                stop.why
             ));
         }
         let wave = settings.waves.get(member.wave).map_or("", |wave| wave.name.as_str());
@@ -157,7 +162,9 @@ pub(crate) fn decide_by(
                 WaveState::Entered { waits } => {
                     Some((wave, waits.clone().unwrap_or_else(|| "it is not done".to_owned())))
                 }
-                WaveState::Soaking { until } => Some((wave, format!("it must stay healthy until {until}"))),
+                WaveState::Soaking { until } => {
+                    Some((wave, format!("it must stay healthy until {}", minute(*until))))
+                }
                 WaveState::Ended { .. } => None,
             };
         }
@@ -170,8 +177,8 @@ pub(crate) fn decide_by(
 fn failure<'f>(settings: &CampaignSettings, facts: &CampaignFacts<'f>, tally: &Tally) -> Option<Stop> {
     let is_new = |at: Timestamp| facts.memory.resumed_at.is_none_or(|resumed| at > resumed);
     let ended = |member: &'f Member| match member.standing {
-        Standing::Done { at } => Some((at, member)),
-        Standing::Failed { how, at } if settings.stop_on.failures.contains(&how) => Some((at, member)),
+        ClusterProgress::Done { at } => Some((at, member)),
+        ClusterProgress::Failed { how, at } if settings.stop_on.failures.contains(&how) => Some((at, member)),
         _ => None,
     };
     let ended = |member| ended(member).filter(|(at, _)| is_new(*at));
@@ -194,18 +201,18 @@ fn failure<'f>(settings: &CampaignSettings, facts: &CampaignFacts<'f>, tally: &T
     let failed: Vec<(Timestamp, &Member)> = last
         .iter()
         .copied()
-        .filter(|(_, member)| matches!(member.standing, Standing::Failed { .. }))
+        .filter(|(_, member)| matches!(member.standing, ClusterProgress::Failed { .. }))
         .collect();
     if failed.len() < count {
         return None;
     }
     let (_, newest) = failed.iter().copied().max_by(by_time)?;
-    let Standing::Failed { how, .. } = newest.standing else { return None };
+    let ClusterProgress::Failed { how, .. } = newest.standing else { return None };
     let besides = match failed.len() - 1 {
         0 => String::new(),
         others => format!(", and {} failed before it", wording::count(others, "other", "others")),
     };
-    let why = format!("of `{}` {}{besides}.", newest.cluster, how.words());
+    let why = format!("{}{besides}.", how.of(&newest.cluster));
     Some(Stop { at: facts.now, why, by_person: false })
 }
 
@@ -330,7 +337,8 @@ impl Entered<'_, '_> {
             match word {
                 Some(word) if word.passed => verified = verified.max(word.at),
                 Some(word) => {
-                    return WaveState::Entered { waits: Some(format!("the webhook said no at {}", word.at)) };
+                    let why = format!("the webhook said no at {}", minute(word.at));
+                    return WaveState::Entered { waits: Some(why) };
                 }
                 None => {
                     // A stopped campaign does not ask its webhook.

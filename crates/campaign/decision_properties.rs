@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::decision::{CampaignDecision, CampaignFacts, decide};
 use crate::decision_tests::{at, campaign, id, wave};
-use crate::facts::{Failure, Member, Memory, Standing, Stop, WaveVerdict, WebhookWord};
+use crate::facts::{ClusterProgress, Member, Memory, RolloutFailure, Stop, WaveVerdict, WebhookWord};
 use crate::settings::{CampaignSettings, MaxRolling, StopOn, Timeout, Webhook, WebhookUrl};
 use crate::time::{Cron, Freeze, Moment, Period, Window};
 
@@ -20,7 +20,8 @@ const BEGINS: &str = "2026-11-23T07:00:00Z";
 const FREEZE: [&str; 2] = ["2026-11-24T00:00:00Z", "2026-11-25T00:00:00Z"];
 /// The hours of a day, from and until, in which something begins where there are windows.
 const OPEN: [i8; 2] = [8, 11];
-const FAILURES: [Failure; 3] = [Failure::Stuck, Failure::Refused, Failure::RolledBack];
+const FAILURES: [RolloutFailure; 3] =
+    [RolloutFailure::Stuck, RolloutFailure::Refused, RolloutFailure::RolledBack];
 
 struct World {
     seed: u64,
@@ -51,7 +52,7 @@ impl World {
                 cluster,
                 wave,
                 machines: random.percent(90).then(|| 1 + small(&mut random, 5)),
-                standing: Standing::Behind,
+                standing: ClusterProgress::Behind,
                 checks: BTreeMap::new(),
             })
             .collect();
@@ -118,7 +119,7 @@ impl World {
         assert_eq!(self.memory, noted, "{}", self.history());
         for cluster in &decision.open {
             let member = self.members.iter_mut().find(|member| member.cluster == *cluster).unwrap();
-            member.standing = Standing::Open;
+            member.standing = ClusterProgress::Open;
         }
         self.limits_hold(&decision.open);
         if !decision.open.is_empty() {
@@ -132,7 +133,7 @@ impl World {
         for at in 0..self.settings.waves.len() {
             let all: Vec<&Member> = self.of_wave(at).collect();
             let (settings, nobody) = (&self.settings.waves[at], all.is_empty());
-            if all.iter().any(|member| member.standing == Standing::Behind) {
+            if all.iter().any(|member| member.standing == ClusterProgress::Behind) {
                 (self.well[at], self.ended[at]) = (None, false);
                 continue;
             }
@@ -166,14 +167,15 @@ impl World {
         }
         for member in &self.members {
             if !opens.contains(&member.cluster) {
-                if !self.skipped(member) && matches!(member.standing, Standing::Behind | Standing::Barred(_))
+                if !self.skipped(member)
+                    && matches!(member.standing, ClusterProgress::Behind | ClusterProgress::Barred(_))
                 {
                     let why = decision.why_waiting(member, &self.settings, "/capstan").unwrap_or_default();
                     assert!(why.len() > 10, "{} waits and nobody says why: {}", member.cluster, history());
                 }
                 continue;
             }
-            assert_eq!(member.standing, Standing::Behind, "{}", history());
+            assert_eq!(member.standing, ClusterProgress::Behind, "{}", history());
             assert!(!self.skipped(member), "{}", history());
             assert!(
                 self.ended[..member.wave].iter().all(|ended| *ended),
@@ -205,8 +207,8 @@ impl World {
         let mut ended: Vec<(Timestamp, &ClusterId, bool)> = Vec::new();
         for member in self.members.iter().filter(|member| !self.skipped(member)) {
             match member.standing {
-                Standing::Done { at } => ended.push((at, &member.cluster, false)),
-                Standing::Failed { how, at } if stop.failures.contains(&how) => {
+                ClusterProgress::Done { at } => ended.push((at, &member.cluster, false)),
+                ClusterProgress::Failed { how, at } if stop.failures.contains(&how) => {
                     ended.push((at, &member.cluster, true));
                 }
                 _ => {}
@@ -225,11 +227,14 @@ impl World {
             if !self.of_wave(at).any(|member| opened.contains(&member.cluster)) {
                 continue;
             }
-            let open = self.of_wave(at).filter(|member| member.standing == Standing::Open).count();
+            let open = self.of_wave(at).filter(|member| member.standing == ClusterProgress::Open).count();
             let rolling: Vec<&Member> = self
                 .of_wave(at)
                 .filter(|member| {
-                    matches!(member.standing, Standing::Open | Standing::Merged | Standing::Failed { .. })
+                    matches!(
+                        member.standing,
+                        ClusterProgress::Open | ClusterProgress::Merged | ClusterProgress::Failed { .. }
+                    )
                 })
                 .collect();
             let fits = |most: Option<u32>, count: usize| {
@@ -269,18 +274,22 @@ impl World {
         let member = &self.members[which];
         let cluster = member.cluster.clone();
         let next = match (&member.standing, chance) {
-            (Standing::Behind, 0..10) => Some(Standing::Barred("it is on hold".to_owned())),
-            (Standing::Barred(_), 0..50) => Some(Standing::Behind),
-            (Standing::Open, 0..60) => Some(Standing::Merged),
-            (Standing::Open, 60..70) => Some(Standing::Barred("its pull request was closed".to_owned())),
-            (Standing::Merged, 0..60) => Some(Standing::Done { at: since(now) }),
-            (Standing::Merged, 60..75) | (Standing::Done { .. }, 0..4) => {
-                Some(Standing::Failed { how, at: now })
+            (ClusterProgress::Behind, 0..10) => Some(ClusterProgress::Barred("it is on hold".to_owned())),
+            (ClusterProgress::Barred(_), 0..50) => Some(ClusterProgress::Behind),
+            (ClusterProgress::Open, 0..60) => Some(ClusterProgress::Merged),
+            (ClusterProgress::Open, 60..70) => {
+                Some(ClusterProgress::Barred("its pull request was closed".to_owned()))
             }
-            (Standing::Failed { .. }, 0..40) => Some(Standing::Done { at: now }),
+            (ClusterProgress::Merged, 0..60) => Some(ClusterProgress::Done { at: since(now) }),
+            (ClusterProgress::Merged, 60..75) | (ClusterProgress::Done { .. }, 0..4) => {
+                Some(ClusterProgress::Failed { how, at: now })
+            }
+            (ClusterProgress::Failed { .. }, 0..40) => Some(ClusterProgress::Done { at: now }),
             // Its machines roll for another reason; or it was taken back, and is offered again.
-            (Standing::Done { .. }, 4..10) => Some(Standing::Merged),
-            (Standing::Done { .. } | Standing::Failed { .. }, 90..93) => Some(Standing::Behind),
+            (ClusterProgress::Done { .. }, 4..10) => Some(ClusterProgress::Merged),
+            (ClusterProgress::Done { .. } | ClusterProgress::Failed { .. }, 90..93) => {
+                Some(ClusterProgress::Behind)
+            }
             _ => None,
         };
         if let Some(next) = next {
@@ -344,9 +353,11 @@ impl World {
             for member in &mut self.members {
                 member.checks.insert("e2e".to_owned(), WaveVerdict::Passed { at: now });
                 member.standing = match member.standing {
-                    Standing::Open => Standing::Merged,
-                    Standing::Merged | Standing::Failed { .. } => Standing::Done { at: now },
-                    Standing::Barred(_) => Standing::Behind,
+                    ClusterProgress::Open => ClusterProgress::Merged,
+                    ClusterProgress::Merged | ClusterProgress::Failed { .. } => {
+                        ClusterProgress::Done { at: now }
+                    }
+                    ClusterProgress::Barred(_) => ClusterProgress::Behind,
                     ref standing => standing.clone(),
                 };
             }
@@ -356,7 +367,7 @@ impl World {
         // Only a cluster that alone has more machines than may ever roll is in the way.
         let too_many = |member: &&Member| {
             let most = self.settings.waves[member.wave].max_rolling.machines;
-            member.standing == Standing::Behind
+            member.standing == ClusterProgress::Behind
                 && most.is_some_and(|most| member.machines.is_some_and(|own| own > most))
         };
         let held_up = self.members.iter().filter(|member| !self.skipped(member)).find(too_many);
@@ -386,7 +397,7 @@ fn random_wave(random: &mut Random, at: usize) -> crate::settings::WaveSettings 
 
 /// Since when a cluster is verified.
 fn verified(member: &Member, checks: &BTreeSet<String>) -> Option<Timestamp> {
-    let Standing::Done { at } = member.standing else { return None };
+    let ClusterProgress::Done { at } = member.standing else { return None };
     checks.iter().try_fold(at, |latest, check| match member.checks.get(check) {
         Some(WaveVerdict::Passed { at }) => Some(latest.max(*at)),
         _ => None,

@@ -8,7 +8,9 @@ use capstan_model::tree::RepoPath;
 use jiff::Timestamp;
 
 use crate::decision::{CampaignDecision, CampaignFacts, WaveState, decide};
-use crate::facts::{Failure, Load, Member, Memory, Standing, Stop, WaveMemory, WaveVerdict, WebhookWord};
+use crate::facts::{
+    ClusterProgress, Load, Member, Memory, RolloutFailure, Stop, WaveMemory, WaveVerdict, WebhookWord,
+};
 use crate::settings::{
     CampaignSettings, MaxRolling, Membership, StopOn, Timeout, Verify, WaveSettings, Webhook, WebhookUrl,
 };
@@ -48,16 +50,16 @@ pub(crate) fn campaign(waves: Vec<WaveSettings>) -> CampaignSettings {
 
 const NOON: &str = "2026-11-24T12:00:00Z";
 
-fn member(cluster: &str, wave: usize, standing: Standing) -> Member {
+fn member(cluster: &str, wave: usize, standing: ClusterProgress) -> Member {
     Member { cluster: id(cluster), wave, machines: Some(5), standing, checks: BTreeMap::new() }
 }
 
-fn done(text: &str) -> Standing {
-    Standing::Done { at: at(text) }
+fn done(text: &str) -> ClusterProgress {
+    ClusterProgress::Done { at: at(text) }
 }
 
-fn stuck(text: &str) -> Standing {
-    Standing::Failed { how: Failure::Stuck, at: at(text) }
+fn stuck(text: &str) -> ClusterProgress {
+    ClusterProgress::Failed { how: RolloutFailure::Stuck, at: at(text) }
 }
 
 /// Two waves: `canary/*`, and everybody else.
@@ -81,17 +83,17 @@ fn waits(settings: &CampaignSettings, decision: &CampaignDecision, member: &Memb
 #[test]
 fn a_wave_waits_for_the_one_before_and_says_for_what() {
     let settings = two();
-    let second = member("a/1", 1, Standing::Behind);
+    let second = member("a/1", 1, ClusterProgress::Behind);
     let rows = [
-        (Standing::Behind, "`canary/1` has no pull request yet"),
-        (Standing::Open, "the pull request of `canary/1` is not merged"),
-        (Standing::Merged, "`canary/1` is not rolled out"),
-        (Standing::Barred("it is on hold (audit)".into()), "`canary/1` waits: it is on hold (audit)"),
+        (ClusterProgress::Behind, "`canary/1` has no pull request yet"),
+        (ClusterProgress::Open, "the pull request of `canary/1` is not merged"),
+        (ClusterProgress::Merged, "`canary/1` is not rolled out"),
+        (ClusterProgress::Barred("it is on hold (audit)".into()), "`canary/1` waits: it is on hold (audit)"),
     ];
     for (standing, what) in rows {
         let members = [member("canary/1", 0, standing.clone()), second.clone()];
         let decision = judge(&settings, &members, &Memory::default());
-        let opened: &[&str] = if standing == Standing::Behind { &["canary/1"] } else { &[] };
+        let opened: &[&str] = if standing == ClusterProgress::Behind { &["canary/1"] } else { &[] };
         assert_eq!(opens(&decision), opened, "{standing:?}");
         assert_eq!(
             waits(&settings, &decision, &second),
@@ -104,7 +106,7 @@ fn a_wave_waits_for_the_one_before_and_says_for_what() {
 
 #[test]
 fn a_wave_without_clusters_delays_no_other_wave() {
-    let members = [member("a/1", 1, Standing::Behind)];
+    let members = [member("a/1", 1, ClusterProgress::Behind)];
     let decision = judge(&two(), &members, &Memory::default());
     assert_eq!(opens(&decision), ["a/1"]);
     assert_eq!(decision.waves[0], WaveState::Ended { at: Timestamp::MIN });
@@ -116,7 +118,7 @@ fn it_soaks_from_the_moment_that_the_last_proof_came() {
     settings.waves[0].soak = Period::parse("24h").unwrap();
     settings.waves[0].verify.checks = BTreeSet::from(["e2e".to_owned()]);
     let mut first = member("canary/1", 0, done("2026-11-23T10:00:00Z"));
-    let second = member("a/1", 1, Standing::Behind);
+    let second = member("a/1", 1, ClusterProgress::Behind);
     let judged = |first: &Member| judge(&settings, &[first.clone(), second.clone()], &Memory::default());
     assert_eq!(
         waits(&settings, &judged(&first), &second),
@@ -131,6 +133,10 @@ fn it_soaks_from_the_moment_that_the_last_proof_came() {
     let until = at("2026-11-24T12:30:00Z");
     assert_eq!(soaking.waves[0], WaveState::Soaking { until });
     assert_eq!((opens(&soaking), soaking.look_again), (vec![], Some(until)));
+    assert_eq!(
+        waits(&settings, &soaking, &second),
+        "Wave `rest` of campaign `fleet` waits for wave `canary`: it must stay healthy until 2026-11-24 12:30 UTC."
+    );
     first.checks.insert("e2e".into(), WaveVerdict::Passed { at: at("2026-11-23T12:00:00Z") });
     assert_eq!(opens(&judged(&first)), ["a/1"], "to the second");
 }
@@ -142,7 +148,8 @@ fn an_urgent_release_passes_soak_and_freeze_where_the_settings_let_it_and_never_
     let day = |text| Moment::parse(text).unwrap();
     settings.freezes =
         vec![Freeze { from: day("2026-11-20"), until: day("2026-11-30"), reason: "Black Friday".into() }];
-    let members = [member("canary/1", 0, done("2026-11-24T11:00:00Z")), member("a/1", 1, Standing::Behind)];
+    let members =
+        [member("canary/1", 0, done("2026-11-24T11:00:00Z")), member("a/1", 1, ClusterProgress::Behind)];
     let memory = Memory::default();
     let facts = CampaignFacts {
         members: &members,
@@ -172,11 +179,13 @@ fn an_urgent_release_passes_soak_and_freeze_where_the_settings_let_it_and_never_
 #[test]
 fn limits_count_what_may_roll_from_the_day_it_is_open() {
     let mut settings = campaign(vec![wave("all", "**")]);
-    let behind =
-        |name: &str, machines: u32| Member { machines: Some(machines), ..member(name, 0, Standing::Behind) };
+    let behind = |name: &str, machines: u32| Member {
+        machines: Some(machines),
+        ..member(name, 0, ClusterProgress::Behind)
+    };
     let members = [
-        Member { machines: Some(4), ..member("a/0", 0, Standing::Open) },
-        Member { machines: Some(3), ..member("a/1", 0, Standing::Merged) },
+        Member { machines: Some(4), ..member("a/0", 0, ClusterProgress::Open) },
+        Member { machines: Some(3), ..member("a/1", 0, ClusterProgress::Merged) },
         Member { machines: Some(90), ..member("a/2", 0, done(NOON)) },
         behind("a/3", 4),
         behind("a/4", 2),
@@ -213,8 +222,8 @@ fn limits_count_what_may_roll_from_the_day_it_is_open() {
 fn what_rolls_for_other_releases_takes_room_and_who_cannot_be_counted_goes_alone() {
     let mut settings = campaign(vec![wave("all", "**")]);
     let members = [
-        Member { machines: None, ..member("a/1", 0, Standing::Behind) },
-        Member { machines: Some(2), ..member("a/2", 0, Standing::Behind) },
+        Member { machines: None, ..member("a/1", 0, ClusterProgress::Behind) },
+        Member { machines: Some(2), ..member("a/2", 0, ClusterProgress::Behind) },
     ];
     let memory = Memory::default();
     let judged = |settings: &CampaignSettings, members: &[Member], besides: Load| {
@@ -252,14 +261,14 @@ fn failures_stop_it_for_all_until_somebody_resumes() {
     let members = [
         member("canary/1", 0, done("2026-11-24T09:00:00Z")),
         member("a/1", 1, stuck("2026-11-24T10:00:00Z")),
-        member("a/2", 1, Standing::Behind),
+        member("a/2", 1, ClusterProgress::Behind),
     ];
     let stopped = judge(&settings, &members, &Memory::default());
-    let stop = Stop { at: at(NOON), why: "of `a/1` its rollout is stuck.".to_owned(), by_person: false };
+    let stop = Stop { at: at(NOON), why: "the rollout of `a/1` is stuck.".to_owned(), by_person: false };
     assert_eq!((opens(&stopped), stopped.stopped.as_ref()), (vec![], Some(&stop)));
     assert_eq!(
         waits(&settings, &stopped, &members[2]),
-        "Campaign `fleet` is stopped since 2026-11-24T12:00:00Z: of `a/1` its rollout is stuck. `/capstan campaign resume` continues it."
+        "Campaign `fleet` was stopped on 2026-11-24 12:00 UTC: the rollout of `a/1` is stuck. `/capstan campaign resume` continues it."
     );
     // It recovers by itself, but a stopped campaign stays stopped until a person resumes it.
     let well = [members[0].clone(), member("a/1", 1, done("2026-11-24T11:00:00Z")), members[2].clone()];
@@ -272,7 +281,7 @@ fn failures_stop_it_for_all_until_somebody_resumes() {
 
     // Two of the last three.
     settings.stop_on = StopOn { count: 2, of: Some(3), ..StopOn::default() };
-    let ended = |standings: [Standing; 4]| {
+    let ended = |standings: [ClusterProgress; 4]| {
         let members: Vec<Member> =
             (0..4).zip(standings).map(|(at, standing)| member(&format!("a/{at}"), 1, standing)).collect();
         judge(&settings, &members, &Memory::default()).stopped.map(|stop| stop.why)
@@ -282,9 +291,9 @@ fn failures_stop_it_for_all_until_somebody_resumes() {
     assert_eq!(ended([stuck(times[0]), done(times[1]), done(times[2]), stuck(times[3])]), None);
     assert_eq!(
         ended([done(times[0]), stuck(times[1]), done(times[2]), stuck(times[3])]).as_deref(),
-        Some("of `a/3` its rollout is stuck, and 1 other failed before it.")
+        Some("the rollout of `a/3` is stuck, and 1 other failed before it.")
     );
-    settings.stop_on = StopOn { failures: [Failure::RolledBack].into(), ..StopOn::default() };
+    settings.stop_on = StopOn { failures: [RolloutFailure::RolledBack].into(), ..StopOn::default() };
     assert_eq!(judge(&settings, &members, &Memory::default()).stopped, None);
 }
 
@@ -295,13 +304,13 @@ fn a_webhook_is_asked_once_everything_else_was_seen() {
         url: WebhookUrl::parse("https://judge.example").unwrap(),
         timeout: Timeout::default(),
     });
-    let second = member("a/1", 1, Standing::Behind);
+    let second = member("a/1", 1, ClusterProgress::Behind);
     let word = |passed, why: &str| WebhookWord { at: at(NOON), passed, why: why.to_owned() };
     let said = |webhook: Option<WebhookWord>| Memory {
         waves: BTreeMap::from([("canary".to_owned(), WaveMemory { webhook, ..WaveMemory::default() })]),
         ..Memory::default()
     };
-    let judged = |standing: Standing, memory: &Memory, silence| {
+    let judged = |standing: ClusterProgress, memory: &Memory, silence| {
         let members = [member("canary/1", 0, standing), second.clone()];
         let facts =
             CampaignFacts { members: &members, memory, besides: &[], silence, urgent: true, now: at(NOON) };
@@ -310,7 +319,7 @@ fn a_webhook_is_asked_once_everything_else_was_seen() {
         (decision, after)
     };
     let eleven = done("2026-11-24T11:00:00Z");
-    assert_eq!(judged(Standing::Merged, &said(None), None).0.ask_webhook, None);
+    assert_eq!(judged(ClusterProgress::Merged, &said(None), None).0.ask_webhook, None);
     let (asked, _) = judged(eleven.clone(), &said(None), Some("judge.example did not answer"));
     assert_eq!((asked.ask_webhook, opens(&asked)), (Some(0), vec![]));
     assert_eq!(
@@ -330,7 +339,7 @@ fn a_webhook_is_asked_once_everything_else_was_seen() {
     assert_eq!(opens(&passed), ["a/1"]);
     assert_eq!(after.waves["canary"].webhook, Some(word(true, "")));
     // What it said of the wave is void once somebody in it is behind again.
-    let (_, after) = judged(Standing::Behind, &after, None);
+    let (_, after) = judged(ClusterProgress::Behind, &after, None);
     assert_eq!(after.waves.get("canary"), None);
 }
 
@@ -338,8 +347,8 @@ fn a_webhook_is_asked_once_everything_else_was_seen() {
 fn a_soak_counts_from_what_was_noted_and_an_ended_wave_stays_ended() {
     let mut settings = two();
     settings.waves[0].soak = Period::minutes(60);
-    let unknown = Standing::Done { at: Timestamp::MIN };
-    let mut members = [member("canary/1", 0, unknown), member("a/1", 1, Standing::Behind)];
+    let unknown = ClusterProgress::Done { at: Timestamp::MIN };
+    let mut members = [member("canary/1", 0, unknown), member("a/1", 1, ClusterProgress::Behind)];
     let judged = |members: &[Member], memory: &Memory, now: &str| {
         let facts =
             CampaignFacts { members, memory, besides: &[], silence: None, urgent: false, now: at(now) };
@@ -357,11 +366,11 @@ fn a_soak_counts_from_what_was_noted_and_an_ended_wave_stays_ended() {
     assert_eq!(open, "a/1");
     assert_eq!(memory.waves["canary"].ended, Some(at("2026-11-24T13:00:00Z")));
     // Its machines roll for another reason: the waves after it go on.
-    members[0].standing = Standing::Merged;
+    members[0].standing = ClusterProgress::Merged;
     assert_eq!(judged(&members, &memory, "2026-11-24T13:10:00Z").0, "a/1");
     // Without the note they would wait; and so would they behind somebody who is behind again.
     assert_eq!(judged(&members, &Memory::default(), "2026-11-24T13:10:00Z").0, "");
-    members[0].standing = Standing::Behind;
+    members[0].standing = ClusterProgress::Behind;
     let (open, _, memory) = judged(&members, &memory, "2026-11-24T13:10:00Z");
     assert_eq!(open, "canary/1");
     assert_eq!(memory.waves.get("canary"), None, "it has to prove itself again");
@@ -372,14 +381,14 @@ fn a_proof_that_breaks_while_an_earlier_wave_is_waited_for_is_forgotten() {
     let proven = at("2026-11-24T08:00:00Z");
     let mut memory = Memory::default();
     memory.waves.insert("rest".into(), WaveMemory { proven: Some(proven), ..WaveMemory::default() });
-    let first = member("canary/1", 0, Standing::Open);
-    let noted = |standing: Standing| {
+    let first = member("canary/1", 0, ClusterProgress::Open);
+    let noted = |standing: ClusterProgress| {
         let decision = judge(&two(), &[first.clone(), member("a/1", 1, standing)], &memory);
         decision.noted[1].proven
     };
     assert_eq!(noted(done("2026-11-24T08:00:00Z")), Some(proven));
-    assert_eq!(noted(Standing::Merged), None);
-    assert_eq!(noted(Standing::Behind), None);
+    assert_eq!(noted(ClusterProgress::Merged), None);
+    assert_eq!(noted(ClusterProgress::Behind), None);
 }
 
 /// A whole fleet is rolled back: the record fits into an issue's body, and a new failure is still seen.

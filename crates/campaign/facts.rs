@@ -14,7 +14,7 @@ pub struct Member {
     /// Machines that the upgrade replaces; `None` if unknown.
     pub machines: Option<u32>,
     /// How far it is.
-    pub standing: Standing,
+    pub standing: ClusterProgress,
     /// Of the checks that the wave wants, those that the merge's commit has.
     pub checks: BTreeMap<String, WaveVerdict>,
 }
@@ -35,11 +35,11 @@ impl Load {
     pub(crate) fn of(member: &Member) -> Self {
         let nothing = Self::default();
         match member.standing {
-            Standing::Open => Self { open: 1, clusters: 1, machines: member.machines },
-            Standing::Merged | Standing::Failed { .. } => {
+            ClusterProgress::Open => Self { open: 1, clusters: 1, machines: member.machines },
+            ClusterProgress::Merged | ClusterProgress::Failed { .. } => {
                 Self { clusters: 1, machines: member.machines, ..nothing }
             }
-            Standing::Behind | Standing::Barred(_) | Standing::Done { .. } => nothing,
+            ClusterProgress::Behind | ClusterProgress::Barred(_) | ClusterProgress::Done { .. } => nothing,
         }
     }
 
@@ -62,7 +62,7 @@ impl Default for Load {
 
 /// How far a cluster is with the release of the campaign.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Standing {
+pub enum ClusterProgress {
     /// It has no pull request of this release yet.
     Behind,
     /// It cannot get one now, whatever the campaign says: on hold, blocked, not planned. Why, as a part of a sentence.
@@ -78,7 +78,7 @@ pub enum Standing {
     },
     /// Its rollout failed.
     Failed {
-        how: Failure,
+        how: RolloutFailure,
         /// Since when.
         at: Timestamp,
     },
@@ -99,7 +99,7 @@ pub enum Standing {
     schemars::JsonSchema,
 )]
 #[serde(rename_all = "camelCase")]
-pub enum Failure {
+pub enum RolloutFailure {
     /// Machines do not come.
     Stuck,
     /// The reconciler or the API server refused what was merged.
@@ -108,12 +108,21 @@ pub enum Failure {
     RolledBack,
 }
 
-impl Failure {
-    /// In a sentence: "its rollout is stuck".
+impl RolloutFailure {
+    /// Of a cluster, in a sentence: "the rollout of `a/1` is stuck".
+    pub fn of(self, cluster: &ClusterId) -> String {
+        match self {
+            Self::Stuck => format!("the rollout of `{cluster}` is stuck"),
+            Self::Refused => format!("the merged change of `{cluster}` was refused"),
+            Self::RolledBack => format!("`{cluster}` was rolled back"),
+        }
+    }
+
+    /// Where the cluster is named beside it: "its rollout is stuck".
     pub const fn words(self) -> &'static str {
         match self {
             Self::Stuck => "its rollout is stuck",
-            Self::Refused => "what was merged was refused",
+            Self::Refused => "its merged change was refused",
             Self::RolledBack => "it was rolled back",
         }
     }

@@ -15,7 +15,8 @@
 //! | [`settings`] | a campaign as people write it | `facts`, `time` |
 //! | [`membership`] | which wave a cluster is in, and waves that cannot be meant | `settings`, `time` |
 //! | [`tally`] | how many clusters of each wave stand where, and what the first of them waits for | `facts`, `settings` |
-//! | [`decision`] | who may begin now, and why the others wait | `facts`, `settings`, `tally`, `time` |
+//! | [`wording`] | moments and windows as people read them | `time` |
+//! | [`decision`] | who may begin now, and why the others wait | `facts`, `settings`, `tally`, `time`, `wording` |
 //! | [`simulation`] | a campaign under a virtual clock: its time line as text and as a picture | `decision`, `facts`, `settings`, `tally`, `time` |
 
 pub mod decision;
@@ -29,3 +30,4 @@ pub mod settings;
 pub mod simulation;
 mod tally;
 pub mod time;
+pub mod wording;

@@ -13,7 +13,7 @@ use super::time::{WindowOpening, opening};
 
 /// What waves tell clusters apart by.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Candidate {
+pub struct WaveCandidate {
     pub cluster: ClusterId,
     /// Labels of its `Cluster`.
     pub labels: BTreeMap<String, String>,
@@ -23,7 +23,7 @@ pub struct Candidate {
 
 impl Membership {
     /// Whether a cluster is meant.
-    pub fn holds(&self, candidate: &Candidate) -> bool {
+    pub fn holds(&self, candidate: &WaveCandidate) -> bool {
         let by_path = self.clusters.is_empty() || Glob::any(&self.clusters, candidate.cluster.as_str());
         let has =
             |all: &BTreeMap<String, String>, (key, value): (&String, &String)| all.get(key) == Some(value);
@@ -48,7 +48,7 @@ pub fn is_of(settings: &CampaignSettings, release: &str) -> bool {
 }
 
 /// The wave of a cluster, by its place: the first that it matches; `None` where it matches none.
-pub fn wave_of(settings: &CampaignSettings, candidate: &Candidate) -> Option<usize> {
+pub fn wave_of(settings: &CampaignSettings, candidate: &WaveCandidate) -> Option<usize> {
     settings.waves.iter().position(|wave| wave.matches.holds(candidate))
 }
 
@@ -129,8 +129,8 @@ struct Matches {
 impl Matches {
     fn of(
         waves: &[WaveSettings],
-        fleet: &[Candidate],
-        holds: impl Fn(&WaveSettings, &Candidate) -> bool,
+        fleet: &[WaveCandidate],
+        holds: impl Fn(&WaveSettings, &WaveCandidate) -> bool,
     ) -> Self {
         let mut first = vec![None; fleet.len()];
         let of_wave = |(at, wave): (usize, &WaveSettings)| {
@@ -157,15 +157,15 @@ impl Matches {
 }
 
 /// Everything that cannot be meant, for a fleet as it is.
-pub fn doubts(settings: &CampaignSettings, fleet: &[Candidate], now: Timestamp) -> Vec<Doubt> {
+pub fn doubts(settings: &CampaignSettings, fleet: &[WaveCandidate], now: Timestamp) -> Vec<Doubt> {
     doubts_of(settings, fleet, now, |wave, candidate| wave.matches.holds(candidate))
 }
 
 fn doubts_of(
     settings: &CampaignSettings,
-    fleet: &[Candidate],
+    fleet: &[WaveCandidate],
     now: Timestamp,
-    holds: impl Fn(&WaveSettings, &Candidate) -> bool,
+    holds: impl Fn(&WaveSettings, &WaveCandidate) -> bool,
 ) -> Vec<Doubt> {
     let mut doubts = Vec::new();
     let matches = Matches::of(&settings.waves, fleet, holds);
@@ -215,9 +215,13 @@ mod tests {
     use crate::decision_tests::{at, campaign, id, wave};
     use crate::time::{Cron, Period, Window};
 
-    fn candidate(cluster: &str, tier: &str) -> Candidate {
+    fn candidate(cluster: &str, tier: &str) -> WaveCandidate {
         let one = |key: &str| BTreeMap::from([(key.to_owned(), tier.to_owned())]);
-        Candidate { cluster: id(cluster), labels: one("tier"), fields: one("/spec/topology/classRef/name") }
+        WaveCandidate {
+            cluster: id(cluster),
+            labels: one("tier"),
+            fields: one("/spec/topology/classRef/name"),
+        }
     }
 
     #[test]
@@ -262,7 +266,7 @@ mod tests {
         let waves = vec![wave("canary", "*/c?"), wave("region", "eu/*"), wave("again", "eu/*")];
         let settings = campaign(waves);
         for clusters in [100, 200] {
-            let fleet: Vec<Candidate> =
+            let fleet: Vec<WaveCandidate> =
                 (0..clusters).map(|at| candidate(&format!("eu/c{at}"), "gold")).collect();
             let asked = Cell::new(0);
             let told = doubts_of(&settings, &fleet, at("2026-11-24T12:00:00Z"), |wave, candidate| {

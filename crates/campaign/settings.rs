@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::facts::Failure;
+use super::facts::RolloutFailure;
 use super::time::{Calendar, Freeze, Period, WaveCalendar, Window, ZoneName};
 
 /// How releases move through the fleet, wave by wave.
@@ -219,7 +219,7 @@ impl Serialize for Timeout {
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct StopOn {
     /// Results of rollouts that count as failed; all by default.
-    pub failures: BTreeSet<Failure>,
+    pub failures: BTreeSet<RolloutFailure>,
     /// How many of them stop it; 1 by default.
     pub count: u32,
     /// Among how many of the last finished clusters; among all by default.
@@ -248,6 +248,10 @@ impl CampaignSettings {
 
 impl Default for StopOn {
     fn default() -> Self {
-        Self { failures: [Failure::Stuck, Failure::Refused, Failure::RolledBack].into(), count: 1, of: None }
+        Self {
+            failures: [RolloutFailure::Stuck, RolloutFailure::Refused, RolloutFailure::RolledBack].into(),
+            count: 1,
+            of: None,
+        }
     }
 }

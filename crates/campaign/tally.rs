@@ -9,7 +9,7 @@ use std::fmt;
 use capstan_model::ids::ClusterId;
 use jiff::Timestamp;
 
-use super::facts::{Load, Member, Standing, WaveVerdict};
+use super::facts::{ClusterProgress, Load, Member, WaveVerdict};
 use super::settings::{CampaignSettings, WaveSettings};
 
 /// The clusters of all waves.
@@ -80,7 +80,7 @@ impl Tally {
 
     /// Counts a cluster.
     pub(crate) fn add(&mut self, settings: &CampaignSettings, place: usize, member: &Member) {
-        if matches!(member.standing, Standing::Failed { .. }) {
+        if matches!(member.standing, ClusterProgress::Failed { .. }) {
             self.failed.insert(place);
         }
         if let Some((tally, wave)) = self.waves.get_mut(member.wave).zip(settings.waves.get(member.wave)) {
@@ -101,9 +101,12 @@ impl WaveTally {
     fn add(&mut self, wave: &WaveSettings, place: usize, member: &Member) {
         self.clusters += 1;
         match &member.standing {
-            Standing::Behind => drop(self.behind.insert(place)),
-            Standing::Done { .. } => self.done += 1,
-            Standing::Barred(_) | Standing::Open | Standing::Merged | Standing::Failed { .. } => {}
+            ClusterProgress::Behind => drop(self.behind.insert(place)),
+            ClusterProgress::Done { .. } => self.done += 1,
+            ClusterProgress::Barred(_)
+            | ClusterProgress::Open
+            | ClusterProgress::Merged
+            | ClusterProgress::Failed { .. } => {}
         }
         match progress(wave, member) {
             WaveProgressOf::Waits(_) => drop(self.waiting.insert(place)),
@@ -122,7 +125,7 @@ impl WaveTally {
         self.clusters -= 1;
         self.behind.remove(&place);
         self.waiting.remove(&place);
-        if matches!(member.standing, Standing::Done { .. }) {
+        if matches!(member.standing, ClusterProgress::Done { .. }) {
             self.done -= 1;
         }
         if let WaveProgressOf::Verified(at) = progress(wave, member)
@@ -168,7 +171,7 @@ impl WaveTally {
 
 fn progress<'a>(wave: &'a WaveSettings, member: &'a Member) -> WaveProgressOf<'a> {
     let waits = |check| WaveProgressOf::Waits(WaitingCluster { member, check });
-    let Standing::Done { at: mut verified } = member.standing else { return waits(None) };
+    let ClusterProgress::Done { at: mut verified } = member.standing else { return waits(None) };
     for check in &wave.verify.checks {
         match member.checks.get(check).copied().unwrap_or(WaveVerdict::Pending) {
             WaveVerdict::Passed { at } => verified = verified.max(at),
@@ -187,11 +190,13 @@ impl fmt::Display for WaitingCluster<'_> {
             (Some((check, false)), _) => {
                 write!(f, "check `{check}` of the merge of `{cluster}` has not passed")
             }
-            (None, Standing::Behind) => write!(f, "`{cluster}` has no pull request yet"),
-            (None, Standing::Barred(why)) => write!(f, "`{cluster}` waits: {why}"),
-            (None, Standing::Open) => write!(f, "the pull request of `{cluster}` is not merged"),
-            (None, Standing::Merged | Standing::Done { .. }) => write!(f, "`{cluster}` is not rolled out"),
-            (None, Standing::Failed { how, .. }) => write!(f, "of `{cluster}` {}", how.words()),
+            (None, ClusterProgress::Behind) => write!(f, "`{cluster}` has no pull request yet"),
+            (None, ClusterProgress::Barred(why)) => write!(f, "`{cluster}` waits: {why}"),
+            (None, ClusterProgress::Open) => write!(f, "the pull request of `{cluster}` is not merged"),
+            (None, ClusterProgress::Merged | ClusterProgress::Done { .. }) => {
+                write!(f, "`{cluster}` is not rolled out")
+            }
+            (None, ClusterProgress::Failed { how, .. }) => f.write_str(&how.of(cluster)),
         }
     }
 }
@@ -202,7 +207,7 @@ mod tests {
 
     use super::*;
     use crate::decision_tests::{at, campaign, id, wave};
-    use crate::facts::Failure;
+    use crate::facts::RolloutFailure;
 
     #[test]
     fn one_that_changes_is_counted_again_as_if_all_were() {
@@ -213,13 +218,13 @@ mod tests {
         settings.waves[1].verify.checks.insert("e2e".to_owned());
         let nobody = BTreeSet::new();
         let standings = [
-            Standing::Behind,
-            Standing::Barred("it is on hold".to_owned()),
-            Standing::Open,
-            Standing::Merged,
-            Standing::Done { at: at("2026-11-24T12:00:00Z") },
-            Standing::Done { at: Timestamp::MIN },
-            Standing::Failed { how: Failure::Stuck, at: at("2026-11-24T12:00:00Z") },
+            ClusterProgress::Behind,
+            ClusterProgress::Barred("it is on hold".to_owned()),
+            ClusterProgress::Open,
+            ClusterProgress::Merged,
+            ClusterProgress::Done { at: at("2026-11-24T12:00:00Z") },
+            ClusterProgress::Done { at: Timestamp::MIN },
+            ClusterProgress::Failed { how: RolloutFailure::Stuck, at: at("2026-11-24T12:00:00Z") },
         ];
         // One of a wave that there is not.
         let mut members: Vec<Member> = (0..30)
@@ -227,7 +232,7 @@ mod tests {
                 cluster: id(&format!("a/{place}")),
                 wave: place % 3,
                 machines: (place % 5 > 0).then_some(3),
-                standing: Standing::Behind,
+                standing: ClusterProgress::Behind,
                 checks: BTreeMap::new(),
             })
             .collect();

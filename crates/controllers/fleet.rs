@@ -18,7 +18,7 @@ use super::follow::{Followed, Follower, Problem};
 use super::gauges::FleetCounts;
 use super::preflight_worker::PreflightWorker;
 use super::sleep_until;
-use capstan_ports::{Change, LiveChange, LiveError};
+use capstan_ports::{LiveChange, LiveError, ObjectChange};
 use capstan_reconciler::reconcile::names::resource_names;
 use capstan_reconciler::reconcile::ports::{
     ClusterKey, ClusterRecord, FleetRecord, NewAgent, Note, OpenSource, SourceError, SourceOpener, Tone,
@@ -583,11 +583,13 @@ fn hear(state: &mut FleetLoopState, id: &ClusterId, change: &LiveChange) {
         return;
     }
     match change.change {
-        Change::Spec | Change::Deleted | Change::Added => state.schedule.object_changed(id, Instant::now()),
+        ObjectChange::Spec | ObjectChange::Deleted | ObjectChange::Added => {
+            state.schedule.object_changed(id, Instant::now())
+        }
         // Its controller got on.
-        Change::Status if state.rolling.get(id).copied().unwrap_or(false) => {
+        ObjectChange::Status if state.rolling.get(id).copied().unwrap_or(false) => {
             state.schedule.requeue_soon(id, Instant::now());
         }
-        Change::Status => {}
+        ObjectChange::Status => {}
     }
 }

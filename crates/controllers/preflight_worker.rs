@@ -81,7 +81,7 @@ impl PreflightWorker {
             // A question stays open until it is answered: asking again before would bring it twice.
             let mut later = false;
             while let Some(answered) = tried.join_next().await {
-                later |= matches!(answered, Ok(Answered::NotYet));
+                later |= matches!(answered, Ok(QuestionOutcome::NotYet));
             }
             if later {
                 tokio::select! {
@@ -92,19 +92,19 @@ impl PreflightWorker {
         }
     }
 
-    async fn answer(&self, question: &Preflight) -> Answered {
+    async fn answer(&self, question: &Preflight) -> QuestionOutcome {
         let started = tokio::time::Instant::now();
-        let Some(answers) = self.try_head(question).await else { return Answered::NotYet };
+        let Some(answers) = self.try_head(question).await else { return QuestionOutcome::NotYet };
         // Who leads no more looks at what another one changes.
         if self.ports.check_leading("answering a preflight").await.is_err() {
-            return Answered::NotYet;
+            return QuestionOutcome::NotYet;
         }
         let took = started.elapsed();
         metrics::histogram!("capstan_preflight_duration_seconds").record(took.as_secs_f64());
         if let Err(error) = self.source.bot.answer(question, &answers, took).await {
             tracing::warn!(fleet = %self.fleet.key, commit = short(&question.commit), %error, "the bot refused the answer to a preflight");
         }
-        Answered::Sent
+        QuestionOutcome::Sent
     }
 
     /// Tries a head. `None` where that is only not possible yet: this process has just begun, or the bot or
@@ -162,7 +162,7 @@ impl PreflightWorker {
 }
 
 /// What became of a question.
-enum Answered {
+enum QuestionOutcome {
     /// It was answered, as far as the bot took it.
     Sent,
     /// It stays open.

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 
 use super::{Database, failed, read, timestamp, write};
-use capstan_ports::{Budgets, Kept, KeptBudget, MissedDeliveries, RecordsError};
+use capstan_ports::{BudgetWrite, Budgets, KeptBudget, MissedDeliveries, RecordsError};
 
 /// What `last_looks` calls looking for missed deliveries.
 const DELIVERIES: &str = "deliveries";
@@ -28,7 +28,7 @@ impl Budgets for Database {
         counted_for: &str,
         read: Option<u64>,
         ledger: &str,
-    ) -> Result<Kept, RecordsError> {
+    ) -> Result<BudgetWrite, RecordsError> {
         let sql = match read {
             Some(_) => {
                 "UPDATE call_budgets SET version = version + 1, ledger = $2
@@ -47,7 +47,7 @@ impl Budgets for Database {
             .await
             .map(|done| done.rows_affected()))
         .map_err(failed("writing what is left of GitHub's limits"))?;
-        Ok(if rows == 1 { Kept::Written } else { Kept::Overtaken })
+        Ok(if rows == 1 { BudgetWrite::Written } else { BudgetWrite::Overtaken })
     }
 }
 

@@ -14,7 +14,7 @@ use capstan_ports::{CampaignRecord, CampaignTarget, FleetFacts};
 const ROWS: usize = 256;
 
 /// What tells rows of a repository apart: target and kind of source.
-type Key = (String, String);
+type OfferKey = (String, String);
 /// Target, kind of source, state, reason, source, what is offered, who holds it; versions of Kubernetes, wave and its
 /// place, machines.
 type Columns = (
@@ -74,7 +74,7 @@ impl CampaignRows<'_> {
         let rows = campaigns
             .iter()
             .flat_map(|campaign| campaign.targets.iter().map(|target| row(&campaign.kind, target)));
-        let wanted: BTreeMap<Key, TargetRow> = rows.map(by_key).collect();
+        let wanted: BTreeMap<OfferKey, TargetRow> = rows.map(by_key).collect();
         let known_heads: Vec<Head> = read!(self.0, pool => sqlx::query_as(
             "SELECT source_kind, source, open_limit, hour_limit FROM campaigns WHERE repository = $1",
         )
@@ -90,8 +90,8 @@ impl CampaignRows<'_> {
         .bind(repository)
         .fetch_all(pool)
         .await)?;
-        let known: BTreeMap<Key, TargetRow> = known.into_iter().map(by_key).collect();
-        let gone: Vec<&Key> = known.keys().filter(|key| !wanted.contains_key(*key)).collect();
+        let known: BTreeMap<OfferKey, TargetRow> = known.into_iter().map(by_key).collect();
+        let gone: Vec<&OfferKey> = known.keys().filter(|key| !wanted.contains_key(*key)).collect();
         let changed: Vec<&TargetRow> =
             wanted.iter().filter(|(key, row)| known.get(*key) != Some(*row)).map(|(_, row)| row).collect();
         if heads == known_heads && gone.is_empty() && changed.is_empty() {

@@ -24,7 +24,7 @@ use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, SqlitePool};
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Steps of SQLite's between two looks at the clock.
 const STEPS: i32 = 1000;
-const DAMAGES_TOLD: usize = 10;
+const MOST_DAMAGES: usize = 10;
 
 const MAGIC: &[u8] = b"SQLite format 3\0";
 const HEAD_BYTES: usize = 100;
@@ -120,7 +120,7 @@ async fn ask(connection: &mut SqliteConnection) -> Result<Vec<String>, sqlx::Err
     if sqlx::query_scalar(of_another_program).fetch_one(&mut *connection).await? {
         return Ok(vec!["the file is a database of another program".to_owned()]);
     }
-    let check = format!("PRAGMA quick_check({DAMAGES_TOLD})");
+    let check = format!("PRAGMA quick_check({MOST_DAMAGES})");
     let told: Vec<String> = sqlx::query_scalar(AssertSqlSafe(check)).fetch_all(connection).await?;
     let damages = told.into_iter().filter(|line| line != "ok");
     Ok(damages.map(|line| format!("the file is damaged: {}", line.replace('\n', " "))).collect())

@@ -8,7 +8,7 @@ use capstan_model::tree::RepoPath;
 use super::agents::is_believed;
 use super::preflights::{from_json, json};
 use super::{Database, EngineNow, corrupt, failed, read, transaction};
-use capstan_ports::{Agent, Heard, KeptKubeconfig, KubeconfigRecords, RecordsError};
+use capstan_ports::{Agent, KeptKubeconfig, KubeconfigRecords, RecordsError, ReportReceipt};
 
 #[async_trait]
 impl KubeconfigRecords for Database {
@@ -18,7 +18,7 @@ impl KubeconfigRecords for Database {
         agent: &Agent,
         cluster: &ClusterId,
         file: Option<&KubeconfigFile>,
-    ) -> Result<Heard, RecordsError> {
+    ) -> Result<ReportReceipt, RecordsError> {
         const DOING: &str = "keeping a key for a cluster's owners";
         let said = file.map(|file| json(DOING, &file.said)).transpose()?;
         let file = file.zip(said.as_deref());
@@ -79,7 +79,7 @@ impl KubeconfigRows<'_> {
         agent: &Agent,
         cluster: &ClusterId,
         file: Option<(&KubeconfigFile, &str)>,
-    ) -> Result<Heard, sqlx::Error> {
+    ) -> Result<ReportReceipt, sqlx::Error> {
         let EngineNow { now_ms, .. } = self.0;
         let heard = transaction!(self.0, tx => {
             if is_believed!(tx, agent.id) {
@@ -118,9 +118,9 @@ impl KubeconfigRows<'_> {
                             .rows_affected()
                     }
                 };
-                if changed > 0 { Heard::Stored } else { Heard::NotAwaited }
+                if changed > 0 { ReportReceipt::Stored } else { ReportReceipt::NotAwaited }
             } else {
-                Heard::Revoked
+                ReportReceipt::Revoked
             }
         });
         Ok(heard)

@@ -119,7 +119,7 @@ macro_rules! enqueue {
             .bind($repository)
             .bind($installation)
             .bind($name)
-            .bind(capstan_ports::Cause::Event.as_str())
+            .bind(capstan_ports::JobCause::Event.as_str())
             .bind($now_ms)
             .bind($crate::jobs::REVIVE)
             .execute(&mut *$tx)

@@ -11,7 +11,7 @@ use capstan_plan::settings::ManagementClusterUid;
 use super::agents::{is_believed, uid};
 use super::{Database, EngineNow, corrupt, failed, read, timestamp, transaction, write};
 use capstan_ports::{
-    AgentWork, Heard, PreflightRecord, RecordsError, Repository, RepositoryName, WatchedRepository,
+    AgentWork, PreflightRecord, RecordsError, ReportReceipt, Repository, RepositoryName, WatchedRepository,
 };
 
 /// How long a question may be answered.
@@ -237,7 +237,7 @@ impl AgentWork for Database {
         id: &PreflightId,
         agent: &AgentId,
         answer: &PreflightAnswer,
-    ) -> Result<Heard, RecordsError> {
+    ) -> Result<ReportReceipt, RecordsError> {
         const DOING: &str = "saving the answer to a preflight";
         let answer = json(DOING, answer)?;
         PreflightRows(self.now()).answer(id, agent, &answer).await.map_err(failed(DOING))
@@ -248,15 +248,20 @@ impl AgentWork for Database {
 struct PreflightRows<'a>(EngineNow<'a>);
 
 impl PreflightRows<'_> {
-    async fn answer(&self, id: &PreflightId, agent: &AgentId, answer: &str) -> Result<Heard, sqlx::Error> {
+    async fn answer(
+        &self,
+        id: &PreflightId,
+        agent: &AgentId,
+        answer: &str,
+    ) -> Result<ReportReceipt, sqlx::Error> {
         let sql = "UPDATE preflights SET state = 'answered', answer = $2 WHERE id = $1 AND state = 'asked'";
         let answered = transaction!(self.0, tx => {
             if !is_believed!(tx, agent) {
-                return Ok(Heard::Revoked);
+                return Ok(ReportReceipt::Revoked);
             }
             sqlx::query(sql).bind(id.as_str()).bind(answer).execute(&mut *tx).await?.rows_affected()
         });
-        Ok(if answered > 0 { Heard::Stored } else { Heard::NotAwaited })
+        Ok(if answered > 0 { ReportReceipt::Stored } else { ReportReceipt::NotAwaited })
     }
 
     async fn by(

@@ -9,8 +9,8 @@ use super::agents::{is_believed, uid};
 use super::preflights::{WATCHED, WatchedRow, from_json, json, watched};
 use super::{Database, EngineNow, corrupt, failed, read, timestamp, transaction, write};
 use capstan_ports::{
-    Agent, ClusterStanding, FollowedCluster, FollowedMerge, Heard, MergeSettled, PendingReport, RecordsError,
-    ReportedToGitHub, RolloutRecords, WatchedRepository,
+    Agent, ClusterStanding, FollowedCluster, FollowedMerge, MergeSettled, PendingReport, RecordsError,
+    ReportReceipt, ReportedToGitHub, RolloutRecords, WatchedRepository,
 };
 
 /// A token's id, a preflight, a settled merge and a commit that is no longer a tip are deleted after this
@@ -30,7 +30,7 @@ impl RolloutRecords for Database {
         agent: &Agent,
         name: &str,
         reports: &[RolloutReport],
-    ) -> Result<Heard, RecordsError> {
+    ) -> Result<ReportReceipt, RecordsError> {
         const DOING: &str = "taking reports";
         let texts = reports.iter().map(|report| json(DOING, report)).collect::<Result<Vec<_>, _>>()?;
         RolloutRows(self.now())
@@ -161,12 +161,12 @@ impl RolloutRows<'_> {
         name: &str,
         reports: &[RolloutReport],
         texts: &[String],
-    ) -> Result<Heard, sqlx::Error> {
+    ) -> Result<ReportReceipt, sqlx::Error> {
         let EngineNow { now_ms, .. } = self.0;
         let uid = agent.management_cluster.as_str().to_ascii_lowercase();
         transaction!(self.0, tx => {
             if !is_believed!(tx, agent.id) {
-                return Ok(Heard::Revoked);
+                return Ok(ReportReceipt::Revoked);
             }
             for (report, text) in reports.iter().zip(texts) {
                 let newer = sqlx::query(
@@ -237,7 +237,7 @@ impl RolloutRows<'_> {
                 }
             }
         });
-        Ok(Heard::Stored)
+        Ok(ReportReceipt::Stored)
     }
 
     async fn follow(&self, merge: &FollowedMerge, progress: &[String]) -> Result<(), sqlx::Error> {

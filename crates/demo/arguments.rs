@@ -1,6 +1,6 @@
 //! The demo's arguments. A parser library would be compiled before a newcomer sees anything.
 
-use super::failure::{Failure, failed};
+use super::failure::{DemoFailure, failed};
 
 pub(super) const HELP: &str = "\
 The whole bot on an embedded forge with sample data
@@ -42,7 +42,7 @@ impl Tour {
         }
     }
 
-    fn named(name: &str) -> Result<Self, Failure> {
+    fn named(name: &str) -> Result<Self, DemoFailure> {
         let names = Self::ALL.map(Self::name).join(", ");
         Self::ALL
             .into_iter()
@@ -81,7 +81,7 @@ impl Demo {
 }
 
 impl DemoArguments {
-    pub(super) fn read(words: impl Iterator<Item = String>) -> Result<Self, Failure> {
+    pub(super) fn read(words: impl Iterator<Item = String>) -> Result<Self, DemoFailure> {
         let words: Vec<String> = words.collect();
         let words: Vec<&str> = words.iter().flat_map(|word| word.splitn(2, '=')).collect();
         if let [capstan_planner_process::SUBCOMMAND, "--memory", memory, "--stack", stack] = words.as_slice()
@@ -112,7 +112,7 @@ impl DemoArguments {
 mod tests {
     use super::{Demo, DemoArguments, Tour, failed};
 
-    fn read(words: &str) -> Result<DemoArguments, super::Failure> {
+    fn read(words: &str) -> Result<DemoArguments, super::DemoFailure> {
         DemoArguments::read(words.split_whitespace().map(str::to_owned))
     }
 

@@ -8,9 +8,9 @@ use capstan_report::Refusal;
 
 /// Why the demo cannot go on.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Failure(String);
+pub(super) struct DemoFailure(String);
 
-impl Failure {
+impl DemoFailure {
     /// Prints the reason to standard error, and gives the exit code.
     pub(super) fn report(&self, code: u8) -> ExitCode {
         let style = AnsiColor::Red.on_default().bold();
@@ -19,18 +19,18 @@ impl Failure {
     }
 }
 
-impl Display for Failure {
+impl Display for DemoFailure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl From<std::io::Error> for Failure {
+impl From<std::io::Error> for DemoFailure {
     fn from(error: std::io::Error) -> Self {
         failed(error)
     }
 }
 
-pub(super) fn failed(error: impl Display) -> Failure {
-    Failure(error.to_string())
+pub(super) fn failed(error: impl Display) -> DemoFailure {
+    DemoFailure(error.to_string())
 }

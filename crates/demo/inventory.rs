@@ -4,7 +4,7 @@
 use capstan_forge::{Edit, MergeMethod, NewPull, PullView};
 
 use super::PLATFORM;
-use super::failure::{Failure, failed};
+use super::failure::{DemoFailure, failed};
 use super::tell::{heading, indented_lines, say, say_diff, title};
 use super::text::{hunks, plain, row};
 use super::watch::{Watch, expect, missing};
@@ -80,7 +80,7 @@ pub(super) struct InventoryTour<'a> {
 }
 
 impl InventoryTour<'_> {
-    pub(super) async fn play(&self) -> Result<(), Failure> {
+    pub(super) async fn play(&self) -> Result<(), DemoFailure> {
         title("inventory", "values become clusters, and an edit says what it reaches")?;
         say(&format!("   {}", self.watch.page()))?;
         self.make_folders().await?;
@@ -89,7 +89,7 @@ impl InventoryTour<'_> {
     }
 
     /// The clusters have no folder yet.
-    async fn make_folders(&self) -> Result<(), Failure> {
+    async fn make_folders(&self) -> Result<(), DemoFailure> {
         heading(1, "An inventory describes six clusters: Capstan proposes a folder for each")?;
         self.watch
             .until("a pull request for each cluster of the inventory", |watch| {
@@ -113,7 +113,7 @@ impl InventoryTour<'_> {
     }
 
     /// One edit, and what its check says.
-    async fn edit(&self) -> Result<u64, Failure> {
+    async fn edit(&self) -> Result<u64, DemoFailure> {
         let forge = self.watch.forge;
         let what = "Kubernetes v1.34.1 for development and staging";
         heading(2, &format!("{PLATFORM} opens a pull request: {what}"))?;
@@ -153,7 +153,7 @@ impl InventoryTour<'_> {
         Ok(number)
     }
 
-    async fn merge(&self, number: u64) -> Result<(), Failure> {
+    async fn merge(&self, number: u64) -> Result<(), DemoFailure> {
         heading(3, &format!("{PLATFORM} merges #{number}: the four clusters follow"))?;
         self.watch.forge.merge_pull(REPOSITORY, number, PLATFORM, MergeMethod::Merge).map_err(failed)?;
         self.watch

@@ -39,7 +39,7 @@ use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use self::arguments::{Demo, DemoArguments, Tour};
-use self::failure::{Failure, failed};
+use self::failure::{DemoFailure, failed};
 use self::inventory::InventoryTour;
 use self::release::ReleaseTour;
 use self::tell::say;
@@ -67,13 +67,13 @@ pub fn main() -> ExitCode {
     }
 }
 
-fn start(demo: &Demo) -> Result<(), Failure> {
+fn start(demo: &Demo) -> Result<(), DemoFailure> {
     // What the planning process could render is rendered here too.
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().thread_stack_size(STACK).build();
     runtime?.block_on(run(demo))
 }
 
-async fn run(demo: &Demo) -> Result<(), Failure> {
+async fn run(demo: &Demo) -> Result<(), DemoFailure> {
     let environment = |name: &str| std::env::var(name).ok();
     capstan_telemetry::start_logging(&environment, "warn").map_err(failed)?;
     let tours = demo.tours();
@@ -118,7 +118,7 @@ async fn run(demo: &Demo) -> Result<(), Failure> {
     told.and(ended)
 }
 
-fn introduce(forge: &Forge, capstan: &str) -> Result<(), Failure> {
+fn introduce(forge: &Forge, capstan: &str) -> Result<(), DemoFailure> {
     say(&format!(
         "Capstan demo\n\n\
          A stand-in for GitHub serves {}\n\
@@ -137,7 +137,7 @@ const fn repository(tour: Tour) -> &'static str {
 }
 
 /// What can be done while the demo continues.
-fn invite(forge: &Forge, capstan: &str, tours: &[Tour], credentials: &Path) -> Result<(), Failure> {
+fn invite(forge: &Forge, capstan: &str, tours: &[Tour], credentials: &Path) -> Result<(), DemoFailure> {
     let token = forge.token_for(PLATFORM).map_err(failed)?;
     let address = forge.url().trim_start_matches("http://");
     // In a file that only its owner reads: a token in an address would be in shell histories.
@@ -155,7 +155,7 @@ fn invite(forge: &Forge, capstan: &str, tours: &[Tour], credentials: &Path) -> R
     ))
 }
 
-fn start_forge(port: u16) -> Result<Forge, Failure> {
+fn start_forge(port: u16) -> Result<Forge, DemoFailure> {
     let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, port)).to_string();
     Forge::start(Options { listen, ..Options::default() }).map_err(|error| match error {
         ForgeError::Io(error) if port != 0 => failed(format!(
@@ -206,7 +206,7 @@ Then see what Capstan's own pages show of it: [the fleet](@capstan@/), [campaign
 /// Nothing of the demo outlives it.
 const DEMO_KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 
-fn config(forge: &Forge, folder: &TempDir) -> Result<Config, Failure> {
+fn config(forge: &Forge, folder: &TempDir) -> Result<Config, DemoFailure> {
     let app = forge.app();
     let database = folder.path().join("capstan.sqlite");
     Ok(Config {

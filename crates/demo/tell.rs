@@ -5,20 +5,20 @@ use std::io::Write;
 
 use anstyle::{AnsiColor, Style};
 
-use super::failure::Failure;
+use super::failure::DemoFailure;
 
 const BOLD: Style = Style::new().bold();
 
 /// Begins a tour.
-pub(super) fn title(name: &str, what: &str) -> Result<(), Failure> {
+pub(super) fn title(name: &str, what: &str) -> Result<(), DemoFailure> {
     say(&format!("\n{BOLD}Tour `{name}`: {what}{BOLD:#}"))
 }
 
-pub(super) fn heading(number: u32, text: &str) -> Result<(), Failure> {
+pub(super) fn heading(number: u32, text: &str) -> Result<(), DemoFailure> {
     say(&format!("\n{BOLD}{number}. {text}{BOLD:#}"))
 }
 
-pub(super) fn say_diff(lines: &[String]) -> Result<(), Failure> {
+pub(super) fn say_diff(lines: &[String]) -> Result<(), DemoFailure> {
     for line in lines {
         let style = match line.as_bytes().first() {
             Some(b'+') => AnsiColor::Green.on_default(),
@@ -36,7 +36,7 @@ pub(super) fn indented_lines(text: &str) -> String {
 }
 
 /// Prints; colours are dropped where standard output is not a terminal.
-pub(super) fn say(text: &(impl Display + ?Sized)) -> Result<(), Failure> {
+pub(super) fn say(text: &(impl Display + ?Sized)) -> Result<(), DemoFailure> {
     let mut out = anstream::stdout().lock();
     match writeln!(out, "{text}") {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),

@@ -17,7 +17,15 @@ pub(super) fn cells(line: &str) -> Vec<String> {
     let Some(inside) = line.trim().strip_prefix('|').and_then(|rest| rest.strip_suffix('|')) else {
         return Vec::new();
     };
-    inside.split('|').map(plain).collect()
+    // A bar with a backslash before it is text of its cell.
+    let mut cells: Vec<String> = Vec::new();
+    for part in inside.split('|') {
+        match cells.last_mut().filter(|cell| cell.ends_with('\\')) {
+            Some(cell) => cell.push_str(&format!("|{part}")),
+            None => cells.push(part.to_owned()),
+        }
+    }
+    cells.iter().map(|cell| plain(cell)).collect()
 }
 
 /// The second cell of the row with this first one.
@@ -76,6 +84,7 @@ mod tests {
         assert_eq!(row(BODY, "Changes").as_deref(), Some("2 changes in 1 file"));
         assert_eq!(row(BODY, "Findings"), None);
         assert_eq!(cells("| a | **b** |"), ["a", "b"]);
+        assert_eq!(cells("|| `stop [REASON] \\| resume` | b |"), ["", "stop [REASON] | resume", "b"]);
         assert_eq!(plain("- <!-- {} -->`a`<!-- open **b**"), "- a");
         assert!(section(BODY, "Conflicts").contains("| a |"));
         assert!(!section(BODY, "Conflicts").contains("none"));

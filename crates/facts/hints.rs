@@ -1,5 +1,7 @@
 //! What deliveries named.
 
+use capstan_model::tree::CommitId;
+
 use super::{PageOrder, Press, Ticks};
 
 /// What deliveries named, so that it is found without listing everything. Never the whole truth:
@@ -24,6 +26,11 @@ pub struct Hints {
 }
 
 impl Hints {
+    /// Whether somebody wants the check of a head again.
+    pub fn wants_check(&self, head: &CommitId) -> bool {
+        self.heads.iter().any(|hinted| hinted == head.as_str())
+    }
+
     /// Whether a person said something, and waits for an answer.
     pub const fn is_a_persons(&self) -> bool {
         !self.comments.is_empty()

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use capstan_inventory::record::ValuesRecord;
-use capstan_inventory::survey::{Elsewhere as KnownElsewhere, Survey};
+use capstan_inventory::survey::{ClusterRecords as KnownElsewhere, Survey};
 use capstan_model::finding::{Finding, rules};
 use capstan_model::ids::{ClusterId, ReleaseId, ReleaseName};
 use capstan_model::tree::{CommitId, RepoPath};
@@ -16,7 +16,10 @@ use capstan_plan::inventory::{
 use capstan_plan::settings::InventorySettings;
 use capstan_plan::upgrade::Upgrade;
 
-use super::generator::{Fleet, Planned, Refused};
+use super::generator::{
+    Fleet, Planned, Refused, defined_clusters, inventory_change, lost_definitions, over_clusters_of,
+    plan_each, plan_values,
+};
 
 /// Reads the inventory of a snapshot, with what only the clusters' folders and the settings know of them.
 pub fn survey(fleet: &Fleet, settings: &InventorySettings) -> Survey {
@@ -55,8 +58,8 @@ pub struct Difference {
 impl Difference {
     /// From the inventory of one snapshot to that of another, each over the clusters' folders of the first: what is merged.
     pub fn between(before: &Fleet, after: &Fleet) -> Self {
-        let Some(change) = after.inventory_change(before) else {
-            let all = after.defined_clusters();
+        let Some(change) = inventory_change(before, after) else {
+            let all = defined_clusters(after);
             let whole = LevelReach { all, ..LevelReach::default() };
             let outlook = InventoryOutlook { whole, ..InventoryOutlook::default() };
             return Self {
@@ -68,7 +71,7 @@ impl Difference {
         let mut reasons = BTreeMap::new();
         // Compare with the merged folders: a change that this snapshot has already rendered into its folders counts,
         // too.
-        let merged = after.over_clusters_of(before, &change.clusters);
+        let merged = over_clusters_of(after, before, &change.clusters);
         let (was, _) = plans_of(before, &change.clusters);
         let (is, refused) = plans_of(merged.as_ref().unwrap_or(after), &change.clusters);
         reasons.extend(refused);
@@ -79,7 +82,7 @@ impl Difference {
             (cluster.to_string(), refused)
         });
         let mut errors: Vec<(String, Refused)> = of_plans.collect();
-        let lost = after.lost_definitions(before);
+        let lost = lost_definitions(before, after);
         errors.extend(lost.into_iter().map(|(name, finding)| (name, refused_by(&finding))));
         errors.sort_by(|(one, _), (other, _)| one.cmp(other));
         Self { change, outlook, errors }
@@ -168,12 +171,13 @@ fn plans_of(fleet: &Fleet, clusters: &[ClusterId]) -> (BTreeMap<ClusterId, Plans
         };
         plans.insert(id.clone(), planned.into_iter().map(one).collect());
     };
-    let Ok(()) = fleet.plan_each(
+    let Ok(()) = plan_each(
+        fleet,
         &there,
         None,
         |id, planned| {
             let release = planned.map(|planned| planned.upgrade);
-            (id.clone(), std::iter::once(release).chain(fleet.plan_values(id)).collect::<Vec<_>>())
+            (id.clone(), std::iter::once(release).chain(plan_values(fleet, id)).collect::<Vec<_>>())
         },
         |(id, planned)| {
             add(&id, planned);
@@ -181,7 +185,7 @@ fn plans_of(fleet: &Fleet, clusters: &[ClusterId]) -> (BTreeMap<ClusterId, Plans
         },
     );
     for id in &to_come {
-        add(id, fleet.plan_values(id).into_iter().collect());
+        add(id, plan_values(fleet, id).into_iter().collect());
     }
     (plans, reasons)
 }

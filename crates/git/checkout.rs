@@ -3,8 +3,9 @@
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
+use capstan_model::spelling::suggestion;
 use capstan_model::tree::{BlobId, CommitId, RepoPath, Tree, TreeId};
-use capstan_model::wording::with_causes;
+use capstan_model::wording::count;
 use gix::bstr::BStr;
 
 use super::checkout_error::CheckoutError;
@@ -56,6 +57,19 @@ impl Checkout {
         };
         let git_dir = shared.git_dir().to_owned();
         Ok(Self { objects: Objects::new(shared), root, git_dir, opened_in: directory })
+    }
+
+    /// The URLs of its remotes, without passwords.
+    pub(crate) fn remotes(&self) -> Vec<String> {
+        self.objects.with(|repository| {
+            let url_of = |name: &BStr| {
+                let remote = repository.find_remote(name).ok()?;
+                let mut url = remote.url(gix::remote::Direction::Fetch)?.clone();
+                url.set_password(None);
+                Some(url.to_bstring().to_string())
+            };
+            repository.remote_names().iter().filter_map(|name| url_of(name.as_ref())).collect()
+        })
     }
 
     /// The work tree's root, an absolute path; `None` for a bare repository.
@@ -140,7 +154,7 @@ impl Checkout {
             .rev_parse_single(BStr::new(revision))
             .and_then(|id| id.object())
             .and_then(gix::Object::peel_tags_to_end)
-            .map_err(|error| {
+            .map_err(|_in_words_of_gitoxide| {
                 let unborn = repository.head().ok().filter(gix::Head::is_unborn);
                 if let Some(head) = unborn {
                     let branch =
@@ -148,12 +162,11 @@ impl Checkout {
                     return CheckoutError::Unborn { path: path(), revision: revision.to_owned(), branch };
                 }
                 let hint = if repository.is_shallow().unwrap_or(false) {
-                    "; this clone is shallow, `git fetch --unshallow` gets its history"
+                    "; this clone is shallow, `git fetch --unshallow` gets its history".to_owned()
                 } else {
-                    ""
+                    revision_hint(repository, revision)
                 };
-                let reason = with_causes(&error);
-                CheckoutError::NoSuchRevision { path: path(), revision: revision.to_owned(), reason, hint }
+                CheckoutError::NoSuchRevision { path: path(), revision: revision.to_owned(), hint }
             })?;
         if object.kind == gix::objs::Kind::Commit {
             Ok(object.id)
@@ -162,6 +175,31 @@ impl Checkout {
             Err(CheckoutError::NotACommit { path: path(), revision: revision.to_owned(), kind })
         }
     }
+}
+
+/// A history with more commits is not counted for a message.
+const MOST_COMMITS: usize = 10_000;
+
+/// What may be meant by a revision that is not there: how many commits there are, or the nearest branch or tag.
+fn revision_hint(repository: &gix::Repository, revision: &str) -> String {
+    let (name, steps) = revision.split_at(revision.find(['~', '^', '@', ':']).unwrap_or(revision.len()));
+    if let Some(commit) = repository.rev_parse_single(BStr::new(name)).ok().filter(|_| !steps.is_empty()) {
+        let before = commit.ancestors().first_parent_only().all();
+        let commits = before.map_or(0, |all| all.filter_map(Result::ok).take(MOST_COMMITS).count());
+        return match steps.starts_with('~') && (1..MOST_COMMITS).contains(&commits) {
+            true => format!("; `{name}` has {}", count(commits, "commit", "commits")),
+            false => String::new(),
+        };
+    }
+    let references = repository.references().ok();
+    let all = references.as_ref().and_then(|references| references.all().ok());
+    let names: Vec<String> = all
+        .into_iter()
+        .flatten()
+        .filter_map(Result::ok)
+        .map(|reference| reference.name().shorten().to_string())
+        .collect();
+    suggestion(name, names.iter().map(String::as_str))
 }
 
 /// A path without `.` and `..`, by its words alone; `None` where `..` leads above its beginning.

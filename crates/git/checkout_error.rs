@@ -39,16 +39,14 @@ pub enum CheckoutError {
         branch: String,
     },
     /// Nothing of that name.
-    #[error("{}: there is no revision `{revision}` ({reason}){hint}", path.display())]
+    #[error("{}: there is no revision `{revision}`{hint}", path.display())]
     NoSuchRevision {
         /// The repository.
         path: PathBuf,
         /// What was asked for.
         revision: String,
-        /// What Git says.
-        reason: String,
-        /// What to do, where something can be done.
-        hint: &'static str,
+        /// What to do, where something can be done, or what may be meant.
+        hint: String,
     },
     /// A revision that names something other than a commit.
     #[error("{}: `{revision}` names a {kind}, not a commit", path.display())]

@@ -32,7 +32,7 @@ const COUNTLESS: u64 = 100_000;
 const COUNTLESS_AGAIN: u64 = 1_000;
 
 /// The only entry of a folder that is not listed: it has the folder's id, so that it can never be read.
-const STAND_IN: &str = "files-without-number.yaml";
+const PLACEHOLDER: &str = "files-without-number.yaml";
 
 /// Why a folder that is not listed is not read.
 const WITHOUT_NUMBER: &str = "this folder repeats the same folders too often to list its files: remove them";
@@ -130,7 +130,7 @@ impl Tree for CommitTree {
                 reason: "a submodule, whose content is in another repository".to_owned(),
             });
         }
-        match entry.path.parent().filter(|_| entry.path.name() == STAND_IN) {
+        match entry.path.parent().filter(|_| entry.path.name() == PLACEHOLDER) {
             Some(folder) if self.folder_id(&folder).is_some_and(|id| id.as_str() == entry.blob.as_str()) => {
                 Err(Unreadable { path: folder, reason: WITHOUT_NUMBER.to_owned() })
             }
@@ -286,8 +286,8 @@ impl TreeListing {
 impl TreeListing {
     /// A folder of which only that it is there is shown.
     fn not_listed(&mut self, id: ObjectId, path: RepoPath) -> Result<Arc<Folder>, ListError> {
-        self.count(1, path.as_str().len() + 1 + STAND_IN.len(), &path)?;
-        let files = path.join(STAND_IN).ok().zip(blob_id(&id));
+        self.count(1, path.as_str().len() + 1 + PLACEHOLDER.len(), &path)?;
+        let files = path.join(PLACEHOLDER).ok().zip(blob_id(&id));
         let files = files.map(|(path, blob)| TreeEntry { path, kind: EntryKind::File, blob });
         let known = tree_id(&id).ok_or_else(|| ListError::Broken(format!("`{id}` is not an object id")))?;
         Ok(Arc::new(Folder::new(path, known, files.into_iter().collect(), Vec::new())))

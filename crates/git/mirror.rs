@@ -326,7 +326,7 @@ impl MirrorFolder {
                 Err(failure) => return Err(explain_failure(failure, url, commit)),
             }
         }
-        self.make_anew(fetch).map_err(|failure| match failure {
+        self.replace_mirror(fetch).map_err(|failure| match failure {
             Renewal::Fetch(failure) => explain_failure(failure, url, commit),
             Renewal::Disk(reason) => disk(&self.folder, reason),
         })?;
@@ -436,7 +436,7 @@ impl MirrorFolder {
     }
 
     /// Makes a new mirror beside the old one, fetches into it, and lets it take the old one's place.
-    fn make_anew(
+    fn replace_mirror(
         &self,
         fetch: impl FnOnce(&gix::Repository) -> Result<(), FetchFailure>,
     ) -> Result<(), Renewal> {

@@ -75,7 +75,7 @@ impl Http for HttpRemote {
             let mut read = Vec::new();
             if let Err(error) = headers.read_to_end(&mut read) {
                 // The reader of the headers distinguishes an error status.
-                let failed = MissingHeaders(Some(told(&self.host, error)));
+                let failed = MissingHeaders(Some(sanitize(&self.host, error)));
                 return Ok(GetResponse { headers: Box::new(BufReader::new(failed)), body });
             }
             let Some(location) = leads(&read) else {
@@ -136,7 +136,7 @@ fn led_to(url: &str, base: &str, location: &str) -> Option<(String, String)> {
 
 /// A failure of the client's as a kind, without a word that the other side chose; the rest is in the log. What else failed
 /// stays as it is, a status above all.
-fn told(host: &str, error: io::Error) -> io::Error {
+fn sanitize(host: &str, error: io::Error) -> io::Error {
     let trouble = error.get_ref().and_then(|inner| match inner.downcast_ref::<gix::Error>() {
         Some(several) => several.iter_errors().find_map(|error| OutboundError::of_client(error, STALLED)),
         None => OutboundError::of_client(inner, STALLED),
@@ -183,7 +183,7 @@ impl<A> EndingAnswer<A> {
 impl<A: Read> Read for EndingAnswer<A> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.check()?;
-        let count = self.answer.read(buffer).map_err(|error| told(&self.host, error))?;
+        let count = self.answer.read(buffer).map_err(|error| sanitize(&self.host, error))?;
         self.taken += count as u64;
         Ok(count)
     }
@@ -192,7 +192,7 @@ impl<A: Read> Read for EndingAnswer<A> {
 impl<A: BufRead> BufRead for EndingAnswer<A> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         self.check()?;
-        self.answer.fill_buf().map_err(|error| told(&self.host, error))
+        self.answer.fill_buf().map_err(|error| sanitize(&self.host, error))
     }
 
     fn consume(&mut self, count: usize) {

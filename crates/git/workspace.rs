@@ -16,6 +16,10 @@ impl Workspace for Checkout {
         self.path_of(Path::new(typed))
     }
 
+    fn remotes(&self) -> Vec<String> {
+        Self::remotes(self)
+    }
+
     fn work_tree(&self) -> Result<Arc<dyn Tree>, WorkspaceError> {
         Ok(Self::work_tree(self)?)
     }

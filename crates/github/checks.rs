@@ -240,7 +240,7 @@ impl Checks for GitHub {
     ) -> Result<(), CodeHostError> {
         const ROUTE: &str = "/repos/{owner}/{repo}/check-runs/{check_run_id}";
         #[derive(Deserialize)]
-        struct Said {
+        struct CheckRunOutput {
             output: Output,
         }
         #[derive(Deserialize)]
@@ -252,7 +252,7 @@ impl Checks for GitHub {
         let doing = format!("reading check run {id} of {}", repository.name);
         let call = GitHubCall::get(CallerIdentity::reading(repository), ROUTE, doing)
             .in_repository(repository, &path);
-        let Said { output: Output { title, summary } } = self.transport.ask(&call).await?;
+        let CheckRunOutput { output: Output { title, summary } } = self.transport.ask(&call).await?;
         let (title, summary) = (title.unwrap_or_default(), summary.unwrap_or_default());
         // Nothing is above what says nothing, and what was written there once need not be written again.
         if title.is_empty() || summary.starts_with(line) {

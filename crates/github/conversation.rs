@@ -116,7 +116,7 @@ impl Comments for GitHub {
     async fn wording(&self, repository: &Repository, comment: &Comment) -> Result<Wording, CodeHostError> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
-        struct Node {
+        struct CommentNode {
             last_edited_at: Option<IgnoredAny>,
             #[serde(default)]
             is_minimized: bool,
@@ -127,12 +127,12 @@ impl Comments for GitHub {
         let doing = format!("reading whether {} of {} was edited", comment.id, repository.name);
         let query = "query($id: ID!) { node(id: $id) { ... on IssueComment { lastEditedAt isMinimized } \
                      ... on Issue { lastEditedAt } } }";
-        let node: Node =
+        let node: CommentNode =
             self.transport.read_node(repository, doing, query, json!({"id": comment.node_id})).await?;
         Ok(match node {
-            Node { is_minimized: true, .. } => Wording::Hidden,
-            Node { last_edited_at: Some(_), .. } => Wording::Edited,
-            Node { .. } => Wording::AsWritten,
+            CommentNode { is_minimized: true, .. } => Wording::Hidden,
+            CommentNode { last_edited_at: Some(_), .. } => Wording::Edited,
+            CommentNode { .. } => Wording::AsWritten,
         })
     }
 
@@ -222,7 +222,7 @@ impl PermissionLookup for GitHub {
         login: &str,
     ) -> Result<bool, CodeHostError> {
         #[derive(Deserialize)]
-        struct Membership {
+        struct TeamMembership {
             state: String,
         }
         let (organisation, slug) = (team.organisation.as_str(), team.slug.as_str());
@@ -237,7 +237,7 @@ impl PermissionLookup for GitHub {
             "memberships",
             login,
         ]);
-        let found = self.transport.find::<Membership>(&call).await?;
+        let found = self.transport.find::<TeamMembership>(&call).await?;
         // A person with a pending invitation is not a member yet.
         Ok(found.is_some_and(|membership| membership.state == "active"))
     }

@@ -137,17 +137,17 @@ impl Issues for GitHub {
     async fn issue_text(&self, repository: &Repository, issue: &Issue) -> Result<IssueText, CodeHostError> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
-        struct Node {
+        struct IssueNode {
             body: String,
             user_content_edits: Option<Edits>,
         }
         #[derive(Deserialize)]
         struct Edits {
-            nodes: Option<Vec<Option<Edit>>>,
+            nodes: Option<Vec<Option<ContentEdit>>>,
         }
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
-        struct Edit {
+        struct ContentEdit {
             edited_at: jiff::Timestamp,
             editor: Option<Editor>,
         }
@@ -160,9 +160,9 @@ impl Issues for GitHub {
         let doing = format!("reading who edited issue {} of {}", issue.number, repository.name);
         let query = "query($id: ID!) { node(id: $id) { ... on Issue { body \
                      userContentEdits(first: 50) { nodes { editedAt editor { __typename login } } } } } }";
-        let node: Node =
+        let node: IssueNode =
             self.transport.read_node(repository, doing, query, json!({"id": issue.node_id})).await?;
-        let edit = |edit: Edit| {
+        let edit = |edit: ContentEdit| {
             let by_bot = edit.editor.as_ref().is_some_and(|editor| editor.kind == "Bot");
             // GraphQL names a bot without the suffix that REST adds.
             let named = |editor: Editor| if by_bot { format!("{}[bot]", editor.login) } else { editor.login };

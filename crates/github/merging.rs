@@ -299,7 +299,7 @@ impl Merging for GitHub {
     ) -> Result<MergeQueueState, CodeHostError> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
-        struct Node {
+        struct PullNode {
             review_decision: Option<String>,
             is_in_merge_queue: Option<bool>,
             auto_merge_request: Option<IgnoredAny>,
@@ -312,7 +312,7 @@ impl Merging for GitHub {
                  reviewDecision {queue} autoMergeRequest {{ enabledAt }} }} }} }}"
             );
             let (identity, variables) = (CallerIdentity::reading(repository), json!({"id": pull.node_id}));
-            self.transport.query::<OfNode<Node>>(identity, doing.clone(), &query, variables).await
+            self.transport.query::<OfNode<PullNode>>(identity, doing.clone(), &query, variables).await
         };
         let answer = if self.lacks_merge_queues.load(Ordering::Relaxed) {
             ask("").await?

@@ -135,9 +135,9 @@ impl Transport {
             self.client.shared.limits.judge_list(&mut bytes, answer.bytes(), &call.terms.doing)?;
             let has_next = answer.has_next_page();
             let found = answer.content::<P>().await?.items();
-            let goes_on = goes_on(has_next, found.len());
+            let has_more = has_more(has_next, found.len());
             all.extend(found);
-            if !goes_on || all.last().is_some_and(&is_far_enough) {
+            if !has_more || all.last().is_some_and(&is_far_enough) {
                 return Ok((all, true));
             }
         }
@@ -155,7 +155,7 @@ const PER_PAGE: usize = 100;
 
 /// Whether a list may continue. GitHub names the next page in `Link`. A full page is followed by a request
 /// for the next one in any case: "not modified" is true of its items, and not of newer pages.
-const fn goes_on(has_next: Option<bool>, items: usize) -> bool {
+const fn has_more(has_next: Option<bool>, items: usize) -> bool {
     matches!(has_next, Some(true)) || items >= PER_PAGE
 }
 
@@ -180,10 +180,10 @@ mod tests {
 
     #[test]
     fn a_list_continues_if_a_next_page_is_linked_or_the_page_is_full() {
-        assert!(goes_on(Some(true), 1));
-        assert!(!goes_on(Some(false), 99));
-        assert!(!goes_on(None, 99));
-        assert!(goes_on(Some(false), 100));
-        assert!(goes_on(None, 100));
+        assert!(has_more(Some(true), 1));
+        assert!(!has_more(Some(false), 99));
+        assert!(!has_more(None, 99));
+        assert!(has_more(Some(false), 100));
+        assert!(has_more(None, 100));
     }
 }

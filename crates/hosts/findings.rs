@@ -46,7 +46,7 @@ pub fn too_few_for_rollout(role: &str, count: Count, owners: &[MachineMaker]) ->
 /// Why nothing is read of an object: its version.
 fn unread(kind: &str, object: &Value) -> Option<String> {
     let api_version = KindReader::Hosts.unread(kind, object["apiVersion"].as_str())?;
-    Some(KindReader::Hosts.told(kind, api_version))
+    Some(KindReader::Hosts.describe_unread(kind, api_version))
 }
 
 /// `SelectorMissing`: a Metal3MachineTemplate of the cluster that would take hosts of others, or may do so.

@@ -82,7 +82,7 @@ fn braced(text: &str, start: usize, end: usize) -> &str {
 }
 
 /// Whether a text is one expression and nothing else, so that its value keeps its type.
-pub(crate) fn stands_alone(text: &str) -> bool {
+pub(crate) fn is_one_expression(text: &str) -> bool {
     text.trim().starts_with("{{")
         && matches!(segments(text.trim()), Ok(Some(parts)) if matches!(parts.as_slice(), [Segment::Expression(_)]))
 }
@@ -113,7 +113,7 @@ mod tests {
         }
         for (read, alone) in [("{{ a }}", true), (" {{ a }} ", true), ("{{ a }}{{ b }}", false), ("a", false)]
         {
-            assert_eq!(stands_alone(read), alone, "{read}");
+            assert_eq!(is_one_expression(read), alone, "{read}");
         }
         for (read, offset) in [
             ("a {% if b %}", 2),

@@ -6,7 +6,7 @@ use capstan_kustomize::schema::SchemaType;
 use capstan_model::finding::{Finding, RuleEntry, rules};
 use capstan_model::object::FieldPath;
 use capstan_model::spelling::hint;
-use capstan_yaml::scalar::Reading;
+use capstan_yaml::scalar::ScalarReading;
 use capstan_yaml::{Scalar, ScalarStyle, Value};
 
 use super::fields::shortened;
@@ -86,21 +86,21 @@ impl Checker<'_> {
         let reading = scalar.reading();
         let fits = matches!(
             (schema.kind, reading),
-            (_, Reading::Null)
+            (_, ScalarReading::Null)
                 | (SchemaType::Any, _)
-                | (SchemaType::String | SchemaType::IntOrString, Reading::String(_))
-                | (SchemaType::Boolean, Reading::Bool(_))
+                | (SchemaType::String | SchemaType::IntOrString, ScalarReading::String(_))
+                | (SchemaType::Boolean, ScalarReading::Bool(_))
                 | (
                     SchemaType::Integer | SchemaType::Number | SchemaType::IntOrString,
-                    Reading::Integer(_) | Reading::Unsigned(_)
+                    ScalarReading::Integer(_) | ScalarReading::Unsigned(_)
                 )
-                | (SchemaType::Number, Reading::Float(_))
+                | (SchemaType::Number, ScalarReading::Float(_))
         );
         if !fits {
             let found = match reading {
-                Reading::Null => "nothing".to_owned(),
-                Reading::Bool(truth) => format!("`{}`, which is {truth}", scalar.text),
-                Reading::Integer(_) | Reading::Unsigned(_) | Reading::Float(_) => {
+                ScalarReading::Null => "nothing".to_owned(),
+                ScalarReading::Bool(truth) => format!("`{}`, which is {truth}", scalar.text),
+                ScalarReading::Integer(_) | ScalarReading::Unsigned(_) | ScalarReading::Float(_) => {
                     let number = scalar.value().to_string();
                     if number == scalar.text {
                         format!("the number {number}")
@@ -108,7 +108,7 @@ impl Checker<'_> {
                         format!("`{}`, which is the number {number}", scalar.text)
                     }
                 }
-                Reading::String(text) => format!("the text `{}`", shortened(text)),
+                ScalarReading::String(text) => format!("the text `{}`", shortened(text)),
             };
             let message = format!(
                 "`{path}` must be {}, found {found}{}{}",
@@ -187,7 +187,7 @@ impl Checker<'_> {
                 let known = ["store", "mount", "path", "key", "version"];
                 text("path") && text("key") && entries.iter().all(|(key, _)| known.contains(&key.as_str()))
             }
-            MergedKind::Scalar(scalar) => scalar.reading() == Reading::Null,
+            MergedKind::Scalar(scalar) => scalar.reading() == ScalarReading::Null,
             MergedKind::List(_) => false,
         };
         if !is_reference {
@@ -218,8 +218,8 @@ fn advice(scalar: &Scalar, wanted: SchemaType) -> String {
         ) => {
             let plain = Scalar::plain(scalar.text.as_str());
             let fits = match wanted {
-                SchemaType::Boolean => matches!(plain.reading(), Reading::Bool(_)),
-                _ => matches!(plain.reading(), Reading::Integer(_) | Reading::Float(_)),
+                SchemaType::Boolean => matches!(plain.reading(), ScalarReading::Bool(_)),
+                _ => matches!(plain.reading(), ScalarReading::Integer(_) | ScalarReading::Float(_)),
             };
             if fits { format!(": without quotes it is one, `{}`", scalar.text) } else { String::new() }
         }

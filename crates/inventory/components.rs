@@ -86,7 +86,8 @@ pub fn apply(
         base: folder.clone(),
         overlay: folder.join("overlay").unwrap_or_default(),
     };
-    let made = render::render(&snapshot, &folders).map_err(|error| vec![told(&error, &folder, &rendered)])?;
+    let made =
+        render::render(&snapshot, &folders).map_err(|error| vec![finding_of(&error, &folder, &rendered)])?;
     let lost: Vec<Finding> = made.patches.iter().filter_map(lost).collect();
     if !lost.is_empty() {
         return Err(lost);
@@ -176,7 +177,7 @@ fn lost(patch: &PatchUse) -> Option<Finding> {
 }
 
 /// What kustomize says, where people can mend it.
-fn told(error: &RenderError, folder: &RepoPath, rendered: &RenderedTemplates) -> Finding {
+fn finding_of(error: &RenderError, folder: &RepoPath, rendered: &RenderedTemplates) -> Finding {
     written_in_template(Finding::from(error), folder, rendered)
 }
 

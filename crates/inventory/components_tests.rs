@@ -4,7 +4,7 @@ use capstan_model::tree::RepoPath;
 use capstan_test_support::Files;
 
 use crate::origin::LevelKind;
-use crate::survey::{Elsewhere, Survey};
+use crate::survey::{ClusterRecords, Survey};
 use crate::testing::lines;
 
 const INVENTORY: &str = "\
@@ -86,7 +86,7 @@ fn survey(files: &[(&str, &str)]) -> Survey {
     ];
     let others = usual.iter().filter(|(path, _)| !files.iter().any(|(other, _)| other == path));
     let all: Vec<(&str, &str)> = others.chain(files).copied().filter(|(_, text)| !text.is_empty()).collect();
-    Survey::read(&Files::new(&all), &RepoPath::parse("inventory").unwrap(), Elsewhere::default())
+    Survey::read(&Files::new(&all), &RepoPath::parse("inventory").unwrap(), ClusterRecords::default())
 }
 
 fn rendered(survey: &Survey) -> Result<Vec<(String, String)>, Vec<String>> {

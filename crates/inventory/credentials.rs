@@ -11,10 +11,11 @@ use base64::Engine as _;
 use base64::alphabet::{Alphabet, STANDARD, URL_SAFE};
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use capstan_model::secrets::{
-    has_random_form, has_token_form, is_secret, is_variable, names_secret, without_secrets, words,
+    has_login_form, has_random_form, has_token_form, is_secret, is_variable, names_secret, without_secrets,
+    words,
 };
 use capstan_yaml::Scalar;
-use capstan_yaml::scalar::Reading;
+use capstan_yaml::scalar::ScalarReading;
 
 /// Words of names of credentials, wherever they are.
 const WORDS: &[&str] = &[
@@ -22,11 +23,17 @@ const WORDS: &[&str] = &[
     "authkey",
     "cred",
     "credential",
+    "dockerconfig",
     "dockerconfigjson",
+    "htpasswd",
+    "jwt",
     "kubeconfig",
+    "netrc",
+    "passcode",
     "passphrase",
     "passwd",
     "password",
+    "pgpass",
     "pwd",
     "secret",
     "sshpass",
@@ -37,7 +44,7 @@ const WORDS: &[&str] = &[
 const PARTS: &[&str] = &["passphrase", "passwd", "password"];
 
 /// Words that say it at the end of a name: `BMC_PASS`, and not `PASS_THROUGH`.
-const LAST: &[&str] = &["auth", "pass", "pw"];
+const LAST: &[&str] = &["auth", "bearer", "cookie", "pass", "psk", "pw", "sas"];
 
 /// Words that say it together.
 const TOGETHER: &[&[&str]] = &[
@@ -122,12 +129,13 @@ const PUBLIC: &[&str] = &[
 pub(crate) fn credential(name: &str, value: &Scalar) -> Option<&'static str> {
     let text = value.text.trim();
     // What holds nothing, yes or no, or the name of another variable does not count, whatever its name.
-    let says_nothing = text.is_empty() || is_variable(text) || matches!(value.reading(), Reading::Bool(_));
+    let says_nothing =
+        text.is_empty() || is_variable(text) || matches!(value.reading(), ScalarReading::Bool(_));
     if says_nothing || matches!(text, "true" | "false") {
         return None;
     }
     let words = words(name);
-    if is_named(name, &words) && !is_public_key(text) {
+    if (is_named(name, &words) || is_named_with(&words, text)) && !is_public_key(text) {
         return Some("its name");
     }
     let is_public = words.iter().any(|word| PUBLIC.contains(&word.as_str()));
@@ -147,6 +155,16 @@ fn is_named(name: &str, words: &[String]) -> bool {
     names_secret(name) || is_one_of(last, LAST) || words.iter().any(has_word) || TOGETHER.iter().any(has_all)
 }
 
+/// Whether a name is a credential's if its value is of a kind: a PIN of digits, a webhook's address, a login with both parts.
+fn is_named_with(words: &[String], text: &str) -> bool {
+    match words.last().map(String::as_str) {
+        Some("otp" | "pin" | "puk") => text.bytes().all(|byte| byte.is_ascii_digit()),
+        Some("hook" | "webhook") => text.contains("://"),
+        Some("login") => text.contains([':', '/']),
+        _ => false,
+    }
+}
+
 /// One of them, or many.
 fn is(word: &str, known: &str) -> bool {
     word == known || word.strip_suffix('s') == Some(known)
@@ -161,20 +179,29 @@ fn is_public_key(text: &str) -> bool {
 fn holds_one(text: &str, is_public: bool) -> bool {
     // A login name of SSH is public: such a URL has no password.
     let hides = || matches!(without_secrets(&text.replace("ssh://", "ssh:")), Cow::Owned(_));
-    if is_secret(text) || has_token_form(text) || hides() {
+    if is_secret(text) || has_token_form(text) || has_login_form(text) || is_basic(text) || hides() {
         return true;
     }
-    match in_base64(text) {
+    match in_base64(text, WORD) {
         Some(inside) => holds_one(&inside, is_public),
         None => !is_public && has_random_form(text),
     }
 }
 
-/// The text that is encoded in a base64 text. Shorter ones are words.
-fn in_base64(text: &str) -> Option<String> {
-    const LEAST: usize = 16;
+/// A header `Basic BASE64` of HTTP: user and password.
+fn is_basic(text: &str) -> bool {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let is_login = |encoded: &str| in_base64(encoded, 4).is_some_and(|login| login.contains(':'));
+    words.windows(2).any(|pair| pair[0].eq_ignore_ascii_case("basic") && is_login(pair[1]))
+}
+
+/// A shorter text is a word, and no base64.
+const WORD: usize = 16;
+
+/// The text that is encoded in a base64 text with this many letters or more.
+fn in_base64(text: &str, least: usize) -> Option<String> {
     let joined: String = text.split_whitespace().collect();
-    if joined.len() < LEAST {
+    if joined.len() < least {
         return None;
     }
     let lenient = GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
@@ -226,8 +253,25 @@ mod tests {
             "PRIV_KEY",
             "TLS_KEY",
             "id_rsa",
+            "DOCKERCONFIG",
+            "NETRC",
+            "PGPASS",
+            "HTPASSWD",
+            "DOOR_PASSCODE",
+            "SESSION_COOKIE",
+            "WIFI_PSK",
+            "SERVICE_JWT",
         ] {
             assert_eq!(judged(name, "hunter2"), Some("its name"), "{name}");
+        }
+        for (name, value) in [
+            ("MY_PIN", "1234"),
+            ("LOGIN_OTP", "123456"),
+            ("WEBHOOK", "https://chat.example/abc"),
+            ("LOGIN", "root/toor"),
+            ("BMC_LOGIN", "root:toor"),
+        ] {
+            assert_eq!(judged(name, value), Some("its name"), "{name}");
         }
     }
 
@@ -244,6 +288,11 @@ mod tests {
             ("DISABLE_PASSWORD_AUTH", "true"),
             ("USE_TOKEN", "no"),
             ("BYPASS", "a"),
+            ("VERSION_PIN", "v1.31.4"),
+            ("WEBHOOK", "validating"),
+            ("WEBHOOK_HOST", "https://hooks.example"),
+            ("LOGIN", "ada"),
+            ("DISK_TYPE", "sas"),
             ("PASS_THROUGH", "a"),
             ("PASSWORD", "\"\""),
             ("PASSWORD", "${OTHER}"),
@@ -272,6 +321,13 @@ mod tests {
             // A cloud.conf and a token that nobody reads at a glance.
             base64("[Global]\nauth-url=https://keystone\npassword=hunter2\n"),
             base64(&token),
+            r#"'{"auths":{"x":{"auth":"dXNlcjpwYXNz"}}}'"#.to_owned(),
+            "Basic dXNlcjpwYXNzd29yZA==".to_owned(),
+            "\"Authorization: basic dTpw\"".to_owned(),
+            "https://hooks.slack.com/services/T0000/B0000/XXXX".to_owned(),
+            "https://x.blob.core.windows.net/?sv=2020&sig=abcd%3D".to_owned(),
+            "https://a.s3.amazonaws.com/b?X-Amz-Expires=60&X-Amz-Signature=0123".to_owned(),
+            "admin:$apr1$abc$defghi".to_owned(),
         ] {
             assert_eq!(judged("PLAIN", &value), Some("the form of its value"), "{value}");
         }
@@ -302,6 +358,8 @@ mod tests {
             ("PLAIN", "qemu+ssh://root@hypervisor.example/system"),
             ("PLAIN", "/subscriptions/8b2a9c1d-0e3f-4a5b-9c6d-7e8f9a0b1c2d/resourceGroups/MyGroup"),
             ("PLAIN", "m5.2xlarge"),
+            ("PLAIN", "Basic Authentication"),
+            ("PLAIN", "https://hooks.example/?version=2020"),
             ("IMAGE_CHECKSUM", "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"),
             ("OPENSTACK_CLOUD_CACERT_B64", &certificate),
             ("PLAIN", &certificate),

@@ -10,17 +10,17 @@ use super::origin::InventoryLevel;
 
 /// What a node is, as people call it.
 pub(super) fn noun(node: &Node) -> String {
-    use capstan_yaml::scalar::Reading;
+    use capstan_yaml::scalar::ScalarReading;
     match &node.kind {
         NodeKind::Mapping(_) => "a mapping".to_owned(),
         NodeKind::Sequence(_) => "a list".to_owned(),
         NodeKind::Scalar(scalar) => match scalar.reading() {
-            Reading::Null => "nothing".to_owned(),
-            Reading::Bool(_) => format!("`{}`, which is true or false", scalar.text),
-            Reading::Integer(_) | Reading::Unsigned(_) | Reading::Float(_) => {
+            ScalarReading::Null => "nothing".to_owned(),
+            ScalarReading::Bool(_) => format!("`{}`, which is true or false", scalar.text),
+            ScalarReading::Integer(_) | ScalarReading::Unsigned(_) | ScalarReading::Float(_) => {
                 format!("`{}`, which is a number", scalar.text)
             }
-            Reading::String(_) => format!("the text `{}`", shortened(&scalar.text)),
+            ScalarReading::String(_) => format!("the text `{}`", shortened(&scalar.text)),
         },
     }
 }

@@ -7,7 +7,7 @@
 
 use capstan_model::finding::{FileError, Place, rules};
 use capstan_model::tree::RepoPath;
-use capstan_yaml::scalar::Reading;
+use capstan_yaml::scalar::ScalarReading;
 use capstan_yaml::{Entry, Node, NodeKind, Scalar, Value, YamlFile};
 use serde_json::Map;
 
@@ -48,7 +48,7 @@ pub fn import(path: &RepoPath, bytes: &[u8]) -> Result<Imported, FileError> {
         }
     };
     if let Some(twice) = &document.duplicate_key {
-        return Err(wrong(twice.offset, format!("the key `{}` is there twice", twice.key)));
+        return Err(wrong(twice.offset, format!("the key `{}` occurs twice", twice.key)));
     }
     let root = &document.root;
     if let Some((offset, message)) = file.misread_key(root) {
@@ -76,7 +76,7 @@ pub fn import(path: &RepoPath, bytes: &[u8]) -> Result<Imported, FileError> {
             ));
             continue;
         };
-        if matches!(scalar.reading(), Reading::Null) {
+        if matches!(scalar.reading(), ScalarReading::Null) {
             note(format!("`{}` has no value and is left out", entry.key));
             continue;
         }
@@ -225,7 +225,7 @@ mod tests {
         for (text, expected) in [
             ("", "clusterctl.yaml: the file is empty"),
             ("- a\n", "clusterctl.yaml:1:1: this is not a mapping of `KEY: value`"),
-            ("A: b\nA: c\n", "clusterctl.yaml:2:1: the key `A` is there twice"),
+            ("A: b\nA: c\n", "clusterctl.yaml:2:1: the key `A` occurs twice"),
             ("A: b\n---\nB: c\n", "clusterctl.yaml:3:1: a second document starts here: such a file has one"),
             ("A: [\n", "clusterctl.yaml:"),
             (

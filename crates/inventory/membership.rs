@@ -10,12 +10,12 @@ use super::origin::{InventoryOrigin, LevelKind};
 
 /// The objects that a cluster belongs to, by level.
 #[derive(Debug, Clone, Default)]
-pub struct Membership {
+pub struct LevelMembership {
     /// The name of the object of each level, and where it was said.
     pub levels: BTreeMap<LevelKind, (String, InventoryOrigin)>,
 }
 
-impl Membership {
+impl LevelMembership {
     /// The names by level.
     pub fn names(&self) -> BTreeMap<LevelKind, String> {
         self.levels.iter().map(|(level, (name, _))| (*level, name.clone())).collect()
@@ -47,7 +47,7 @@ impl Membership {
 
 struct MembershipSearch<'i> {
     inventory: &'i InventoryFiles,
-    found: Membership,
+    found: LevelMembership,
     findings: Vec<Finding>,
 }
 
@@ -113,7 +113,7 @@ mod tests {
     fn resolved(objects: &str) -> Result<Vec<String>, Vec<String>> {
         let inventory = inventory(objects);
         assert_eq!(lines(&inventory.findings), [""; 0]);
-        match Membership::of(&inventory, inventory.cluster("c").unwrap()) {
+        match LevelMembership::of(&inventory, inventory.cluster("c").unwrap()) {
             Ok(found) => Ok(found
                 .names()
                 .into_iter()

@@ -11,7 +11,7 @@ use capstan_yaml::Node;
 
 use super::components::{self, InventoryComponent};
 use super::kinds::{InventoryFiles, Object, SourceText};
-use super::membership::Membership;
+use super::membership::LevelMembership;
 use super::origin::{InventoryOrigin, LevelKind};
 use super::record::{self, ValuesRecord};
 use super::schema::{self, ReleaseSchema};
@@ -22,7 +22,7 @@ use super::values::{ClusterValues, Member};
 
 /// What only others know of clusters.
 #[derive(Debug, Default)]
-pub struct Elsewhere {
+pub struct ClusterRecords {
     /// Folders that are recorded for definitions, by their names: they win over the pattern.
     pub folders: BTreeMap<String, RepoPath>,
     /// The release of a cluster's folder where no level says one.
@@ -31,7 +31,7 @@ pub struct Elsewhere {
     pub managed: BTreeMap<String, Vec<String>>,
 }
 
-impl Elsewhere {
+impl ClusterRecords {
     /// The folders that clusters' records name. A record that was edited names none.
     pub fn recorded(tree: &dyn Tree) -> Self {
         let mut elsewhere = Self::default();
@@ -69,12 +69,12 @@ pub struct Survey {
     pub releases: BTreeMap<ReleaseId, ReleaseParts>,
     /// The components that clusters name, as far as they are there.
     components: BTreeMap<RepoPath, InventoryComponent>,
-    elsewhere: Elsewhere,
+    elsewhere: ClusterRecords,
 }
 
 impl Survey {
     /// Reads the inventory below a folder and the releases that it names.
-    pub fn read(tree: &dyn Tree, folder: &RepoPath, elsewhere: Elsewhere) -> Self {
+    pub fn read(tree: &dyn Tree, folder: &RepoPath, elsewhere: ClusterRecords) -> Self {
         let inventory = InventoryFiles::read_in(tree, folder);
         let (releases, components) = (BTreeMap::new(), BTreeMap::new());
         let mut survey = Self { inventory, releases, components, elsewhere };
@@ -274,7 +274,7 @@ impl Survey {
     pub fn judge(&self) -> Vec<Finding> {
         let mut findings = self.inventory.findings.clone();
         for object in self.inventory.objects.values().filter(|object| !object.level.kind.is_cluster()) {
-            findings.extend(Membership::judge(&self.inventory, object));
+            findings.extend(LevelMembership::judge(&self.inventory, object));
         }
         for parts in self.releases.values() {
             findings.extend(parts.findings.iter().cloned());

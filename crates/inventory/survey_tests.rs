@@ -41,7 +41,7 @@ fn object(kind: &str, name: &str, spec: &str) -> String {
 }
 
 fn survey(files: &[(&str, &str)]) -> Survey {
-    Survey::read(&Files::new(files), &RepoPath::parse("inventory").unwrap(), Elsewhere::default())
+    Survey::read(&Files::new(files), &RepoPath::parse("inventory").unwrap(), ClusterRecords::default())
 }
 
 #[test]

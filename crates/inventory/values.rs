@@ -13,7 +13,7 @@ use capstan_yaml::Value;
 use super::check::check;
 use super::expression::{Dependencies, Evaluated, evaluate};
 use super::kinds::{InventoryFiles, Object};
-use super::membership::Membership;
+use super::membership::LevelMembership;
 use super::merge::{Layer, MergedValue, merge};
 use super::origin::{InventoryOrigin, LevelKind};
 use super::schema::ReleaseSchema;
@@ -49,7 +49,7 @@ impl<'i> Member<'i> {
     /// # Errors
     /// What is wrong with its membership.
     pub fn of(inventory: &'i InventoryFiles, definition: &'i Object) -> Result<Self, Vec<Finding>> {
-        let levels = Membership::of(inventory, definition)?.names();
+        let levels = LevelMembership::of(inventory, definition)?.names();
         let named = inventory.settings.levels.iter().filter_map(|level| {
             let name = levels.get(level)?;
             inventory.object(*level, name)

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::connect::Connection;
 use super::discovery::{Discovery, Served};
 use super::rest::{ApiAnswer, ApiCall, ApiServer, Within};
-use capstan_ports::{ApiKind, ApiObject, As, LiveError, Run, Scope};
+use capstan_ports::{ApiKind, ApiObject, As, KindScope, LiveError, Run};
 
 /// How often a list is begun again whose pages have expired under it.
 const LIST_TRIES: usize = 3;
@@ -97,7 +97,7 @@ impl KubeCluster {
         if !answer.is_unknown_path() {
             return Ok(Some((served, first, answer)));
         }
-        let Some(served) = self.discovery.find_anew(kind, asked).await? else { return Ok(None) };
+        let Some(served) = self.discovery.find_again(kind, asked).await? else { return Ok(None) };
         let again = call(&served)?;
         let answer = self.rest.answer_within(&again, within).await?;
         Ok(Some((served, again, answer)))
@@ -223,15 +223,15 @@ impl KubeCluster {
 pub(super) fn path(doing: &str, served: &Served, object: &ApiObject) -> Result<String, LiveError> {
     segment(doing, "name", &object.name)?;
     match (served.scope, object.namespace.as_deref()) {
-        (Scope::Namespaced, None) => Err(LiveError::Malformed {
+        (KindScope::Namespaced, None) => Err(LiveError::Malformed {
             doing: doing.to_owned(),
             reason: format!("{} belongs in a namespace, but the manifest names none", served.kind),
         }),
-        (Scope::Namespaced, Some(namespace)) => {
+        (KindScope::Namespaced, Some(namespace)) => {
             segment(doing, "namespace", namespace)?;
             Ok(format!("{}/{}", served.path(Some(namespace)), object.name))
         }
-        (Scope::Cluster, _) => Ok(format!("{}/{}", served.path(None), object.name)),
+        (KindScope::Cluster, _) => Ok(format!("{}/{}", served.path(None), object.name)),
     }
 }
 
@@ -281,7 +281,7 @@ fn named(mut item: Value, part: ListDepth, api_version: &str, kind: &str) -> Val
 mod tests {
     use super::*;
 
-    fn served(scope: Scope) -> Served {
+    fn served(scope: KindScope) -> Served {
         Served {
             group: "apps".into(),
             version: "v1".into(),
@@ -303,13 +303,15 @@ mod tests {
     #[test]
     fn a_name_that_could_mean_another_path_is_never_sent() {
         for name in ["", ".", "..", "a/b", "a%2fb", "../../secrets/x", "a b", "a\n"] {
-            let error = path("applying", &served(Scope::Namespaced), &object(Some("ns"), name)).unwrap_err();
+            let error =
+                path("applying", &served(KindScope::Namespaced), &object(Some("ns"), name)).unwrap_err();
             assert!(matches!(error, LiveError::Malformed { .. }), "{name}: {error}");
-            let error = path("applying", &served(Scope::Namespaced), &object(Some(name), "x")).unwrap_err();
+            let error =
+                path("applying", &served(KindScope::Namespaced), &object(Some(name), "x")).unwrap_err();
             assert!(matches!(error, LiveError::Malformed { .. }), "{name}: {error}");
         }
         assert_eq!(
-            path("applying", &served(Scope::Cluster), &object(None, "system:node")).unwrap(),
+            path("applying", &served(KindScope::Cluster), &object(None, "system:node")).unwrap(),
             "/apis/apps/v1/deployments/system:node"
         );
     }
@@ -317,7 +319,7 @@ mod tests {
     #[test]
     fn a_namespaced_kind_without_a_namespace_is_said_so() {
         let error =
-            path("applying Deployment x", &served(Scope::Namespaced), &object(None, "x")).unwrap_err();
+            path("applying Deployment x", &served(KindScope::Namespaced), &object(None, "x")).unwrap_err();
         assert_eq!(
             error.to_string(),
             "applying Deployment x: Deployment belongs in a namespace, but the manifest names none"

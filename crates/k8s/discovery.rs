@@ -14,7 +14,7 @@ use serde_json::Value;
 use tokio::sync::{Mutex, RwLock};
 
 use super::rest::{ApiCall, ApiServer};
-use capstan_ports::{ApiKind, As, KindsInNamespaces, LiveError, Scope};
+use capstan_ports::{ApiKind, As, KindScope, KindsInNamespaces, LiveError};
 
 /// The aggregated form: one answer for all groups (Kubernetes 1.30; 1.26 as v2beta1).
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
@@ -27,7 +27,7 @@ pub(super) struct Served {
     pub(super) version: String,
     pub(super) kind: String,
     pub(super) plural: String,
-    pub(super) scope: Scope,
+    pub(super) scope: KindScope,
     /// Whether all objects can be read at once.
     pub(super) is_listed: bool,
 }
@@ -42,7 +42,7 @@ impl Served {
     pub(super) fn path(&self, namespace: Option<&str>) -> String {
         let root = if self.group.is_empty() { "/api" } else { "/apis" };
         let (api_version, plural) = (self.api_version(), &self.plural);
-        match namespace.filter(|_| self.scope == Scope::Namespaced) {
+        match namespace.filter(|_| self.scope == KindScope::Namespaced) {
             Some(namespace) => format!("{root}/{api_version}/namespaces/{namespace}/{plural}"),
             None => format!("{root}/{api_version}/{plural}"),
         }
@@ -77,11 +77,11 @@ impl Discovery {
         if let Some(served) = self.remembered(kind).await {
             return Ok(Some(served));
         }
-        self.find_anew(kind, Instant::now()).await
+        self.find_again(kind, Instant::now()).await
     }
 
     /// The same for one who has learned, at that moment, that what is remembered is wrong.
-    pub(super) async fn find_anew(
+    pub(super) async fn find_again(
         &self,
         kind: &ApiKind,
         asked: Instant,
@@ -101,7 +101,7 @@ impl Discovery {
         let (catalogue, unread) = self.read().await?;
         let first = catalogue.into_values().filter_map(|versions| versions.into_iter().next());
         let mut kinds: Vec<ApiKind> = first
-            .filter(|served| served.scope == Scope::Namespaced && served.is_listed)
+            .filter(|served| served.scope == KindScope::Namespaced && served.is_listed)
             .map(|served| ApiKind::of_version(&served.api_version(), served.kind.as_str()))
             .collect();
         kinds.sort();
@@ -160,8 +160,8 @@ fn read_groups(list: &Value, catalogue: &mut Catalogue, unread: &mut BTreeSet<St
                     continue;
                 };
                 let scope = match resource.get("scope").and_then(Value::as_str) {
-                    Some("Namespaced") => Scope::Namespaced,
-                    _ => Scope::Cluster,
+                    Some("Namespaced") => KindScope::Namespaced,
+                    _ => KindScope::Cluster,
                 };
                 // A kind may answer under a second path (`bindings`); one that can be read is the object's own.
                 let verbs = items(resource, "verbs");
@@ -228,7 +228,7 @@ mod tests {
             version: "v1".into(),
             kind: "Namespace".into(),
             plural: "namespaces".into(),
-            scope: Scope::Cluster,
+            scope: KindScope::Cluster,
             is_listed: true,
         };
         assert_eq!(served.path(Some("my-org")), "/api/v1/namespaces");

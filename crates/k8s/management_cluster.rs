@@ -14,8 +14,8 @@ use super::discovery::Served;
 use super::rest::ApiCall;
 use super::{delete, take_over, watch};
 use capstan_ports::{
-    ApiKind, ApiObject, As, Contested, Deleted, HeldRights, KindsInNamespaces, LiveChanges, LiveError,
-    ManagementCluster, ObjectPart, Post, Preconditions, Run, Scope, Watched,
+    ApiKind, ApiObject, As, Contested, Deleted, HeldRights, KindScope, KindsInNamespaces, LiveChanges,
+    LiveError, ManagementCluster, ObjectPart, Post, Preconditions, Run, Watched,
 };
 
 /// How many objects one page of a list holds.
@@ -181,7 +181,7 @@ impl ManagementCluster for KubeCluster {
         take_over::take_over(self, by, object, from, let_go).await
     }
 
-    async fn scope(&self, kind: &ApiKind) -> Result<Option<Scope>, LiveError> {
+    async fn scope(&self, kind: &ApiKind) -> Result<Option<KindScope>, LiveError> {
         Ok(self.discovery.find(kind).await?.map(|served| served.scope))
     }
 

@@ -17,7 +17,7 @@ use serde_json::Value;
 use url::form_urlencoded;
 
 use super::bounds::{ReadBounds, ReadSize};
-use capstan_outbound::bounded_json::{self, Reading, Unread};
+use capstan_outbound::bounded_json::{self, JsonLimits, Unread};
 use capstan_ports::{As, LiveError};
 
 const IMPERSONATE_USER: HeaderName = HeaderName::from_static("impersonate-user");
@@ -220,7 +220,8 @@ impl ApiServer {
             Err(error) => return Err(call.unreachable(shorten(&error.to_string()))),
         };
         let passed_over = if of_list.is_some() { self.bounds.passed_over } else { &[] };
-        let (body, values) = match bounded_json::read(&bytes, Reading { values: most.values, passed_over }) {
+        let (body, values) = match bounded_json::read(&bytes, JsonLimits { values: most.values, passed_over })
+        {
             Ok(read) => read,
             Err(Unread::TooManyValues) => {
                 return Err(over("values", most.values, one.values, of_list.map(|list| list.values)));

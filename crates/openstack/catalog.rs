@@ -13,14 +13,14 @@ pub(super) struct Catalog {
 
 /// A service, as catalogs call it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Service {
+pub(super) enum CloudService {
     Compute,
     Image,
     Network,
     BlockStorage,
 }
 
-impl Service {
+impl CloudService {
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Compute => "Nova",
@@ -63,7 +63,7 @@ impl Catalog {
     ///
     /// # Errors
     /// Why there is none.
-    pub(super) fn endpoint(&self, service: Service) -> Result<Url, String> {
+    pub(super) fn endpoint(&self, service: CloudService) -> Result<Url, String> {
         let name = service.name();
         let found = service
             .types()
@@ -114,19 +114,22 @@ mod tests {
             Catalog::of(&token, "public", region).endpoint(service).map(|url| url.to_string())
         };
         for (region, service, url) in [
-            (None, Service::Compute, "http://a/v2.1"),
-            (Some("B"), Service::Compute, "http://b/v2.1"),
-            (Some("A"), Service::Image, "http://a:9292/v2"),
-            (Some("A"), Service::Network, "http://a/net/v2.0"),
-            (Some("A"), Service::BlockStorage, "http://a/v3/p1"),
+            (None, CloudService::Compute, "http://a/v2.1"),
+            (Some("B"), CloudService::Compute, "http://b/v2.1"),
+            (Some("A"), CloudService::Image, "http://a:9292/v2"),
+            (Some("A"), CloudService::Network, "http://a/net/v2.0"),
+            (Some("A"), CloudService::BlockStorage, "http://a/v3/p1"),
         ] {
             assert_eq!(of(region, service).as_deref(), Ok(url));
         }
         assert_eq!(
-            of(Some("B"), Service::Image).unwrap_err(),
+            of(Some("B"), CloudService::Image).unwrap_err(),
             "the cloud's catalog has no public address of Glance in the region `B`"
         );
         let empty = Catalog::of(&json!({}), "public", None);
-        assert_eq!(empty.endpoint(Service::BlockStorage).unwrap_err(), "the cloud's catalog has no Cinder");
+        assert_eq!(
+            empty.endpoint(CloudService::BlockStorage).unwrap_err(),
+            "the cloud's catalog has no Cinder"
+        );
     }
 }

@@ -28,11 +28,11 @@ enum Login {
 #[derive(Deserialize)]
 struct File {
     #[serde(default)]
-    clouds: BTreeMap<String, Entry>,
+    clouds: BTreeMap<String, CloudSettings>,
 }
 
 #[derive(Deserialize)]
-struct Entry {
+struct CloudSettings {
     auth_type: Option<String>,
     #[serde(default)]
     auth: Auth,

@@ -8,7 +8,7 @@ use secrecy::SecretString;
 use serde_json::{Value, json};
 use url::Url;
 
-use super::http::{Call, Failed, Http, Patience, Told};
+use super::http::{Call, CallFailure, CloudResponse, Http, Patience};
 use super::refusal::unanswered;
 use capstan_ports::{CloudError, Issued, NewCredential};
 
@@ -66,21 +66,26 @@ impl Keystone<'_> {
         }
     }
 
-    async fn send(&self, method: Method, id: Option<&str>, body: Option<&Value>) -> Result<Told, CloudError> {
+    async fn send(
+        &self,
+        method: Method,
+        id: Option<&str>,
+        body: Option<&Value>,
+    ) -> Result<CloudResponse, CloudError> {
         let mut url = self.url.clone();
         if let Ok(mut segments) = url.path_segments_mut() {
             segments.extend(["users", self.user, "application_credentials"]).extend(id);
         }
         let call = Call { method, url, token: Some(self.token), body };
         self.http.send(&call, Patience::FreshToken).await.map_err(|failed| match failed {
-            Failed::NotAllowed(host) => {
+            CallFailure::NotAllowed(host) => {
                 CloudError::HostNotAllowed { host, allowed: self.http.hosts().to_string() }
             }
-            Failed::Trouble(reason) => unanswered(&host_of(self.url), &reason),
+            CallFailure::Trouble(reason) => unanswered(&host_of(self.url), &reason),
         })
     }
 
-    fn unexpected(&self, told: &Told) -> CloudError {
+    fn unexpected(&self, told: &CloudResponse) -> CloudError {
         let (host, status) = (host_of(self.url), told.status.as_u16());
         match status {
             403 => CloudError::Unusable(format!(

@@ -11,7 +11,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use serde_json::Value;
 use url::Url;
 
-use capstan_outbound::bounded_json::{self, Reading, Unread};
+use capstan_outbound::bounded_json::{self, JsonLimits, Unread};
 use capstan_ports::AllowedHosts;
 
 /// How long one call may take, its body included.
@@ -42,7 +42,7 @@ pub(super) struct Call<'a> {
 
 /// An answer.
 #[derive(Debug)]
-pub(super) struct Told {
+pub(super) struct CloudResponse {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
     /// `null` where it is not JSON.
@@ -53,7 +53,7 @@ pub(super) struct Told {
 
 /// Why there is none.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Failed {
+pub(super) enum CallFailure {
     /// The host is not named.
     NotAllowed(String),
     /// `refuses the connection`, `answers more than …`
@@ -88,7 +88,11 @@ impl Http {
 
     /// Asks, and asks again what passes by itself. What makes something is asked again only where it was refused: made
     /// twice, the second answer says that the name is taken.
-    pub(super) async fn send(&self, call: &Call<'_>, patience: Patience) -> Result<Told, Failed> {
+    pub(super) async fn send(
+        &self,
+        call: &Call<'_>,
+        patience: Patience,
+    ) -> Result<CloudResponse, CallFailure> {
         self.judge(&call.url)?;
         // A second login is a second token, and what is deleted is gone.
         let is_harmless_twice = patience == Patience::Login || call.method == Method::DELETE;
@@ -110,17 +114,17 @@ impl Http {
     }
 
     /// Whether an address may be asked.
-    fn judge(&self, url: &Url) -> Result<(), Failed> {
+    fn judge(&self, url: &Url) -> Result<(), CallFailure> {
         if url.scheme() != "https" && !url.host_str().is_some_and(plain_http::is_private) {
-            return Err(Failed::Trouble(format!(
+            return Err(CallFailure::Trouble(format!(
                 "cannot be asked: without TLS, Capstan sends a credential only to hosts {}",
                 plain_http::WHERE
             )));
         }
-        if self.hosts.allow_url(url) { Ok(()) } else { Err(Failed::NotAllowed(host_of(url))) }
+        if self.hosts.allow_url(url) { Ok(()) } else { Err(CallFailure::NotAllowed(host_of(url))) }
     }
 
-    async fn once(&self, call: &Call<'_>) -> Result<Told, CallOutcome<Failed>> {
+    async fn once(&self, call: &Call<'_>) -> Result<CloudResponse, CallOutcome<CallFailure>> {
         let mut question = OutboundRequest::new(call.method.clone(), call.url.clone());
         if let Some(token) = call.token {
             question = question.header(TOKEN, token.clone());
@@ -134,15 +138,15 @@ impl Http {
                 OutboundError::TooLarge(most) => format!("answers with more than {} MiB", most >> 20),
                 trouble => trouble.to_string(),
             };
-            trouble.outcome(Failed::Trouble(told))
+            trouble.outcome(CallFailure::Trouble(told))
         })?;
         let (status, headers) = (answer.status, answer.headers);
-        match bounded_json::read(&answer.body, Reading::of(MOST_VALUES)) {
-            Ok((body, values)) => Ok(Told { status, headers, body, values }),
-            Err(Unread::NoJson(_)) => Ok(Told { status, headers, body: Value::Null, values: 1 }),
+        match bounded_json::read(&answer.body, JsonLimits::of(MOST_VALUES)) {
+            Ok((body, values)) => Ok(CloudResponse { status, headers, body, values }),
+            Err(Unread::NoJson(_)) => Ok(CloudResponse { status, headers, body: Value::Null, values: 1 }),
             Err(Unread::TooManyValues) => {
                 let told = format!("answers with more than {MOST_VALUES} values");
-                Err(CallOutcome::Final(Failed::Trouble(told)))
+                Err(CallOutcome::Final(CallFailure::Trouble(told)))
             }
         }
     }
@@ -157,7 +161,7 @@ mod tests {
     use super::*;
 
     /// What comes of asking a service that answers so.
-    async fn asked(body: Option<String>, within: Duration) -> Result<usize, CallOutcome<Failed>> {
+    async fn asked(body: Option<String>, within: Duration) -> Result<usize, CallOutcome<CallFailure>> {
         let host = serve(body);
         let http = Http { within, ..Http::new(&AllowedHosts::new([host.as_str()]), None).unwrap() };
         let url = Url::parse(&format!("http://{host}/")).unwrap();
@@ -185,8 +189,9 @@ mod tests {
             ("many more", lists, hour, Err(CallOutcome::Final("answers with more than 400000 values"))),
             ("no answer in time", None, moment, Err(CallOutcome::Unknown("does not answer within 0.001 s"))),
         ] {
-            let expected = expected
-                .map_err(|outcome: CallOutcome<&str>| outcome.map(|told| Failed::Trouble(told.to_owned())));
+            let expected = expected.map_err(|outcome: CallOutcome<&str>| {
+                outcome.map(|told| CallFailure::Trouble(told.to_owned()))
+            });
             assert_eq!(asked(body, within).await, expected, "{what}");
         }
     }

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use capstan_live::cloud::{
-    Answer, CloudFacts, Image, MachineType, Named, Network, PlacementGroup, Questions, Quota, Quotas,
-    Resource, Unanswered,
+    CloudAnswer, CloudFacts, CloudSelector, Image, MachineType, Network, PlacementGroup, Questions, Quota,
+    Quotas, Resource, Unanswered,
 };
 use capstan_outbound::host_of;
 use http::{HeaderValue, Method, StatusCode};
@@ -15,10 +15,10 @@ use jiff::Timestamp;
 use serde_json::Value;
 use url::Url;
 
-use super::catalog::{Catalog, Service};
+use super::catalog::{Catalog, CloudService};
 use super::credentials::Keystone;
 use super::entrance::Entrance;
-use super::http::{Call, Failed, Http, Patience, Told};
+use super::http::{Call, CallFailure, CloudResponse, Http, Patience};
 use capstan_ports::{CloudAccount, CloudError, CloudSession, CredentialForms, Issued, NewCredential};
 
 /// How long one question may take, tries and pages included.
@@ -71,7 +71,7 @@ impl Session {
     }
 
     /// The address of a resource below a service.
-    fn url(&self, service: Service, path: &[&str], query: &[(&str, &str)]) -> Answer<Url> {
+    fn url(&self, service: CloudService, path: &[&str], query: &[(&str, &str)]) -> CloudAnswer<Url> {
         let mut url = self.catalog.endpoint(service).map_err(Unanswered)?;
         if let Ok(mut segments) = url.path_segments_mut() {
             segments.pop_if_empty().extend(path);
@@ -83,21 +83,21 @@ impl Session {
     }
 
     /// Reads one answer; `None` where there is no such thing.
-    async fn read(&self, service: Service, url: Url) -> Answer<Option<Value>> {
-        Ok(self.told(service, url).await?.map(|told| told.body))
+    async fn read(&self, service: CloudService, url: Url) -> CloudAnswer<Option<Value>> {
+        Ok(self.fetch(service, url).await?.map(|told| told.body))
     }
 
-    async fn told(&self, service: Service, url: Url) -> Answer<Option<Told>> {
+    async fn fetch(&self, service: CloudService, url: Url) -> CloudAnswer<Option<CloudResponse>> {
         let who = named(service, &url);
         let says = |reason: String| Unanswered(format!("{who} {reason}"));
         let call = Call { method: Method::GET, url, token: Some(&self.token), body: None };
         let told = self.http.send(&call, Patience::FreshToken).await.map_err(|failed| match failed {
-            Failed::NotAllowed(host) => Unanswered(format!(
+            CallFailure::NotAllowed(host) => Unanswered(format!(
                 "{host}, where the catalog has {}, is not among the hosts that the reconciler may ask ({}): add it to its setting `cloud-hosts`",
                 service.name(),
                 self.http.hosts()
             )),
-            Failed::Trouble(reason) => says(reason),
+            CallFailure::Trouble(reason) => says(reason),
         })?;
         match told.status {
             StatusCode::NOT_FOUND => Ok(None),
@@ -110,24 +110,24 @@ impl Session {
         }
     }
 
-    async fn must_read(&self, service: Service, url: Url) -> Answer<Value> {
-        Ok(self.must_be_told(service, url).await?.body)
+    async fn must_read(&self, service: CloudService, url: Url) -> CloudAnswer<Value> {
+        Ok(self.must_fetch(service, url).await?.body)
     }
 
-    async fn must_be_told(&self, service: Service, url: Url) -> Answer<Told> {
+    async fn must_fetch(&self, service: CloudService, url: Url) -> CloudAnswer<CloudResponse> {
         let who = named(service, &url);
-        let found = self.told(service, url).await?;
+        let found = self.fetch(service, url).await?;
         found.ok_or_else(|| Unanswered(format!("{who} answers 404")))
     }
 
     /// Reads a list, page by page: the next one begins after the last one's id.
     async fn list(
         &self,
-        service: Service,
+        service: CloudService,
         path: &[&str],
         query: &[(&str, &str)],
         key: &str,
-    ) -> Answer<Vec<Value>> {
+    ) -> CloudAnswer<Vec<Value>> {
         let mut all: Vec<Value> = Vec::new();
         let mut seen: BTreeSet<String> = BTreeSet::new();
         let mut values = 0;
@@ -139,7 +139,7 @@ impl Session {
             if let Some(marker) = &marker {
                 query.push(("marker", marker));
             }
-            let told = self.must_be_told(service, self.url(service, path, &query)?).await?;
+            let told = self.must_fetch(service, self.url(service, path, &query)?).await?;
             values += told.values;
             if values > MOST_VALUES {
                 return Err(Unanswered(format!("{who} has more than {MOST_VALUES} values in its {key}")));
@@ -171,10 +171,10 @@ impl Session {
     /// The answer within the time that a question has; empty where it is not asked.
     async fn asked<T: Default>(
         &self,
-        service: Service,
+        service: CloudService,
         is_asked: bool,
-        question: impl Future<Output = Answer<T>>,
-    ) -> Answer<T> {
+        question: impl Future<Output = CloudAnswer<T>>,
+    ) -> CloudAnswer<T> {
         if !is_asked {
             return Ok(T::default());
         }
@@ -185,8 +185,8 @@ impl Session {
         tokio::time::timeout(self.within, question).await.map_err(slow)?
     }
 
-    async fn flavors(&self) -> Answer<Vec<MachineType>> {
-        let all = self.list(Service::Compute, &["flavors", "detail"], &[], "flavors").await?;
+    async fn flavors(&self) -> CloudAnswer<Vec<MachineType>> {
+        let all = self.list(CloudService::Compute, &["flavors", "detail"], &[], "flavors").await?;
         let number = |value: &Value| value.as_u64().unwrap_or(0);
         Ok(all
             .iter()
@@ -202,19 +202,19 @@ impl Session {
             .collect())
     }
 
-    async fn images(&self, wanted: &BTreeSet<Named>) -> Answer<Vec<Image>> {
+    async fn images(&self, wanted: &BTreeSet<CloudSelector>) -> CloudAnswer<Vec<Image>> {
         let (mut found, mut lacks_a_name) = (Vec::new(), false);
         for named in wanted {
             match named {
-                Named::Id(id) => {
-                    let url = self.url(Service::Image, &["images", id], &[])?;
-                    found.extend(self.read(Service::Image, url).await?);
+                CloudSelector::Id(id) => {
+                    let url = self.url(CloudService::Image, &["images", id], &[])?;
+                    found.extend(self.read(CloudService::Image, url).await?);
                 }
-                Named::Filter { name, tags } => {
+                CloudSelector::Filter { name, tags } => {
                     let name = name.iter().map(|name| ("name", name.as_str()));
                     let query: Vec<(&str, &str)> =
                         name.chain(tags.iter().map(|tag| ("tag", tag.as_str()))).collect();
-                    let meant = self.list(Service::Image, &["images"], &query, "images").await?;
+                    let meant = self.list(CloudService::Image, &["images"], &query, "images").await?;
                     lacks_a_name |= meant.is_empty();
                     found.extend(meant);
                 }
@@ -222,8 +222,8 @@ impl Session {
         }
         if lacks_a_name {
             // What is named nearly so is offered. An answer that does not come costs no more than that.
-            let all = self.url(Service::Image, &["images"], &[("limit", PAGE)])?;
-            let all = self.read(Service::Image, all).await.ok().flatten();
+            let all = self.url(CloudService::Image, &["images"], &[("limit", PAGE)])?;
+            let all = self.read(CloudService::Image, all).await.ok().flatten();
             found.extend(all.iter().filter_map(|all| all["images"].as_array()).flatten().cloned());
         }
         let mut images: Vec<Image> = found
@@ -244,10 +244,10 @@ impl Session {
         Ok(images)
     }
 
-    async fn networks(&self) -> Answer<Vec<Network>> {
+    async fn networks(&self) -> CloudAnswer<Vec<Network>> {
         let fields =
             [("fields", "id"), ("fields", "name"), ("fields", "tags"), ("fields", "router:external")];
-        let all = self.list(Service::Network, &["networks"], &fields, "networks").await?;
+        let all = self.list(CloudService::Network, &["networks"], &fields, "networks").await?;
         Ok(all
             .iter()
             .filter_map(|one| {
@@ -261,24 +261,24 @@ impl Session {
             .collect())
     }
 
-    async fn key_pairs(&self) -> Answer<Vec<String>> {
-        let url = self.url(Service::Compute, &["os-keypairs"], &[])?;
-        let answer = self.must_read(Service::Compute, url).await?;
+    async fn key_pairs(&self) -> CloudAnswer<Vec<String>> {
+        let url = self.url(CloudService::Compute, &["os-keypairs"], &[])?;
+        let answer = self.must_read(CloudService::Compute, url).await?;
         let all = answer["keypairs"].as_array().into_iter().flatten();
         Ok(all.filter_map(|one| text(&one["keypair"], "name")).collect())
     }
 
-    async fn zones(&self) -> Answer<Vec<String>> {
-        let url = self.url(Service::Compute, &["os-availability-zone"], &[])?;
-        let answer = self.must_read(Service::Compute, url).await?;
+    async fn zones(&self) -> CloudAnswer<Vec<String>> {
+        let url = self.url(CloudService::Compute, &["os-availability-zone"], &[])?;
+        let answer = self.must_read(CloudService::Compute, url).await?;
         let all = answer["availabilityZoneInfo"].as_array().into_iter().flatten();
         let usable = all.filter(|one| one.pointer("/zoneState/available") == Some(&Value::Bool(true)));
         Ok(usable.filter_map(|one| text(one, "zoneName")).collect())
     }
 
-    async fn server_groups(&self) -> Answer<Vec<PlacementGroup>> {
-        let url = self.url(Service::Compute, &["os-server-groups"], &[])?;
-        let answer = self.must_read(Service::Compute, url).await?;
+    async fn server_groups(&self) -> CloudAnswer<Vec<PlacementGroup>> {
+        let url = self.url(CloudService::Compute, &["os-server-groups"], &[])?;
+        let answer = self.must_read(CloudService::Compute, url).await?;
         let all = answer["server_groups"].as_array().into_iter().flatten();
         Ok(all
             .filter_map(|one| Some(PlacementGroup { id: text(one, "id")?, name: text(one, "name")? }))
@@ -286,7 +286,7 @@ impl Session {
     }
 
     /// Quotas of a service that tells them as absolute limits.
-    async fn limits(&self, service: Service, names: &[(Resource, &str, &str)]) -> Answer<Quotas> {
+    async fn limits(&self, service: CloudService, names: &[(Resource, &str, &str)]) -> CloudAnswer<Quotas> {
         let answer = self.must_read(service, self.url(service, &["limits"], &[])?).await?;
         let absolute = &answer["limits"]["absolute"];
         Ok(names
@@ -298,9 +298,10 @@ impl Session {
             .collect())
     }
 
-    async fn network_quotas(&self) -> Answer<Quotas> {
+    async fn network_quotas(&self) -> CloudAnswer<Quotas> {
         let path = ["quotas", self.account.account.as_str(), "details"];
-        let answer = self.must_read(Service::Network, self.url(Service::Network, &path, &[])?).await?;
+        let answer =
+            self.must_read(CloudService::Network, self.url(CloudService::Network, &path, &[])?).await?;
         let of = |(resource, name): (Resource, &str)| {
             let one = &answer["quota"][name];
             let count = |key: &str| u64::try_from(one[key].as_i64().unwrap_or(0)).unwrap_or(0);
@@ -340,15 +341,23 @@ impl CloudSession for Session {
             (Resource::Gigabytes, "maxTotalVolumeGigabytes", "totalGigabytesUsed"),
         ];
         let (machine_types, images, networks, key_pairs, zones, placement_groups, compute, volume, network) = tokio::join!(
-            self.asked(Service::Compute, questions.machines, self.flavors()),
-            self.asked(Service::Image, !questions.images.is_empty(), self.images(&questions.images)),
-            self.asked(Service::Network, questions.networks, self.networks()),
-            self.asked(Service::Compute, questions.key_pairs, self.key_pairs()),
-            self.asked(Service::Compute, questions.zones, self.zones()),
-            self.asked(Service::Compute, questions.placement_groups, self.server_groups()),
-            self.asked(Service::Compute, questions.machines, self.limits(Service::Compute, &compute)),
-            self.asked(Service::BlockStorage, questions.volumes, self.limits(Service::BlockStorage, &volume)),
-            self.asked(Service::Network, true, self.network_quotas()),
+            self.asked(CloudService::Compute, questions.machines, self.flavors()),
+            self.asked(CloudService::Image, !questions.images.is_empty(), self.images(&questions.images)),
+            self.asked(CloudService::Network, questions.networks, self.networks()),
+            self.asked(CloudService::Compute, questions.key_pairs, self.key_pairs()),
+            self.asked(CloudService::Compute, questions.zones, self.zones()),
+            self.asked(CloudService::Compute, questions.placement_groups, self.server_groups()),
+            self.asked(
+                CloudService::Compute,
+                questions.machines,
+                self.limits(CloudService::Compute, &compute)
+            ),
+            self.asked(
+                CloudService::BlockStorage,
+                questions.volumes,
+                self.limits(CloudService::BlockStorage, &volume)
+            ),
+            self.asked(CloudService::Network, true, self.network_quotas()),
         );
         CloudFacts {
             machine_types,
@@ -377,7 +386,7 @@ impl CloudSession for Session {
 }
 
 /// A service, as a sentence begins.
-fn named(service: Service, url: &Url) -> String {
+fn named(service: CloudService, url: &Url) -> String {
     format!("{} at {}", service.name(), host_of(url))
 }
 
@@ -450,7 +459,7 @@ mod tests {
             ),
         ] {
             let host = serve_each(move |n| Some(page(n, values[n], n + 1 == pages)));
-            let listed = session(&host).list(Service::Compute, &["flavors"], &[], "flavors").await;
+            let listed = session(&host).list(CloudService::Compute, &["flavors"], &[], "flavors").await;
             let expected = match refused {
                 Some(told) => Err(Unanswered(format!("Nova at {host} {told}"))),
                 None => Ok(pages),

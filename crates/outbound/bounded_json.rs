@@ -23,14 +23,14 @@ const DEPTH: usize = capstan_yaml::limits::DEPTH + 40;
 
 /// How a document is read.
 #[derive(Debug, Clone, Copy)]
-pub struct Reading {
+pub struct JsonLimits {
     /// Values that it may have.
     pub values: usize,
     /// Keys that are passed over, with what is below them.
     pub passed_over: &'static [&'static str],
 }
 
-impl Reading {
+impl JsonLimits {
     /// All of it.
     pub const WHOLE: Self = Self::of(usize::MAX);
 
@@ -53,7 +53,7 @@ pub enum Unread {
 ///
 /// # Errors
 /// It is not JSON, or has too many values.
-pub fn read(bytes: &[u8], reading: Reading) -> Result<(Value, usize), Unread> {
+pub fn read(bytes: &[u8], reading: JsonLimits) -> Result<(Value, usize), Unread> {
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     // The stack is bounded by DEPTH; what is left out is passed over without one.
     reader.disable_recursion_limit();
@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     fn whole(text: &str) -> Result<Value, serde_json::Error> {
-        match read(text.as_bytes(), Reading::WHOLE) {
+        match read(text.as_bytes(), JsonLimits::WHOLE) {
             Ok((value, _)) => Ok(value),
             Err(Unread::NoJson(error)) => Err(error),
             Err(Unread::TooManyValues) => panic!("{text:.100} has too many values"),
@@ -212,13 +212,13 @@ mod tests {
             ("{\"a\": {\"b\": [true, null]}}", 16),
             ("{\"a\": 1, \"a\": 2}", 8),
         ] {
-            let read = |values| read(text.as_bytes(), Reading::of(values));
+            let read = |values| read(text.as_bytes(), JsonLimits::of(values));
             assert_eq!(read(values).unwrap(), (serde_json::from_str(text).unwrap(), values), "{text}");
             assert!(matches!(read(values - 1), Err(Unread::TooManyValues)), "{text}");
         }
         // The rest is not even read.
         let broken = format!("[{}", "[0],".repeat(1_000_000));
-        let reading = Reading::of(1_000);
+        let reading = JsonLimits::of(1_000);
         assert!(matches!(read(broken.as_bytes(), reading), Err(Unread::TooManyValues)));
         assert!(matches!(read(b"[0,", reading), Err(Unread::NoJson(_))));
     }
@@ -227,7 +227,7 @@ mod tests {
     fn what_nobody_looks_at_is_passed_over_and_costs_nothing() {
         let text =
             r#"{"metadata": {"name": "a", "managedFields": [{"f": [1, 2, {"g": 3}]}]}, "images": [[[]]]}"#;
-        let reading = Reading { values: 11, passed_over: &["managedFields", "images"] };
+        let reading = JsonLimits { values: 11, passed_over: &["managedFields", "images"] };
         assert_eq!(read(text.as_bytes(), reading).unwrap(), (json!({"metadata": {"name": "a"}}), 11));
     }
 

@@ -3,7 +3,7 @@
 //! The limits count what GitHub shows: open proposals, and those opened within the last hour. Only new
 //! pull requests wait; those that are open are kept current whatever the limits say.
 
-use crate::proposal::{Action, Command, ProposalId};
+use crate::proposal::{Action, ProposalCommand, ProposalId};
 use crate::settings::{Glob, ProposalSettings};
 
 /// What counts against the limits.
@@ -24,7 +24,7 @@ pub struct ProposalCandidate<'a> {
     /// What is to be done.
     pub action: &'a Action,
     /// Whether a person asked for it.
-    pub command: Command,
+    pub command: ProposalCommand,
     /// Whether its target's next step waits for something else.
     pub held: bool,
 }
@@ -61,7 +61,8 @@ pub fn turn(
     shown: ProposalLoad,
 ) -> ProposalSelection {
     let opens = |one: &ProposalCandidate<'_>| matches!(one.action, Action::Open { .. });
-    let is_asked = |one: &ProposalCandidate<'_>| matches!(one.command, Command::Replan | Command::Offer);
+    let is_asked =
+        |one: &ProposalCandidate<'_>| matches!(one.command, ProposalCommand::Replan | ProposalCommand::Offer);
     let ids = |which: &dyn Fn(&ProposalCandidate<'_>) -> bool| -> Vec<ProposalId> {
         candidates.iter().filter(|one| which(one)).map(|one| one.proposal.clone()).collect()
     };
@@ -157,7 +158,7 @@ mod tests {
             proposal,
             carries: std::slice::from_ref(proposal),
             action: &open,
-            command: Command::None,
+            command: ProposalCommand::None,
             held: false,
         };
         let all: Vec<ProposalCandidate<'_>> = ids.iter().map(candidate).collect();
@@ -173,7 +174,7 @@ mod tests {
             proposal,
             carries: if proposal == &ids[0] { &of_b } else { std::slice::from_ref(proposal) },
             action: &open,
-            command: Command::None,
+            command: ProposalCommand::None,
             held: false,
         };
         let all: Vec<ProposalCandidate<'_>> = ids.iter().map(candidate).collect();
@@ -248,7 +249,7 @@ mod tests {
             proposal,
             carries: std::slice::from_ref(proposal),
             action: actions[at],
-            command: if at == 3 { Command::Replan } else { Command::None },
+            command: if at == 3 { ProposalCommand::Replan } else { ProposalCommand::None },
             held: at == 4,
         };
         let all: Vec<ProposalCandidate<'_>> = ids.iter().enumerate().map(candidate).collect();

@@ -6,9 +6,9 @@
 use std::borrow::Borrow;
 use std::collections::BTreeSet;
 
-use crate::proposal::{Wanted, wanted};
+use crate::proposal::{ProposalPlan, wanted};
 use crate::settings::Glob;
-use crate::upgrade::{Effect, Upgrade};
+use crate::upgrade::{RolloutEffect, Upgrade};
 use capstan_model::finding::Severity;
 use capstan_model::ids::{ClusterId, Provider};
 use capstan_model::rest::Rest;
@@ -31,11 +31,11 @@ impl Prospect {
     pub fn of(plan: &Result<impl Borrow<Upgrade>, String>) -> Self {
         let to = plan.as_ref().ok().and_then(|upgrade| upgrade.borrow().to.clone());
         match (wanted(&SourceKind::RELEASE, plan), to) {
-            (Wanted::Offer(_), Some(to)) => Self::Offered(to),
-            (Wanted::Blocked { .. }, Some(to)) => Self::Blocked(to),
-            (Wanted::Nothing { rest, .. }, _) => Self::Nothing(rest),
-            (Wanted::Unplannable { why }, _) => Self::Unplannable(why),
-            (Wanted::Offer(_) | Wanted::Blocked { .. }, None) => Self::Nothing(Rest::Current),
+            (ProposalPlan::Offer(_), Some(to)) => Self::Offered(to),
+            (ProposalPlan::Blocked { .. }, Some(to)) => Self::Blocked(to),
+            (ProposalPlan::Nothing { rest, .. }, _) => Self::Nothing(rest),
+            (ProposalPlan::Unplannable { why }, _) => Self::Unplannable(why),
+            (ProposalPlan::Offer(_) | ProposalPlan::Blocked { .. }, None) => Self::Nothing(Rest::Current),
         }
     }
 
@@ -77,7 +77,7 @@ pub fn worst<U: Borrow<Upgrade>>(upgrades: impl IntoIterator<Item = U>, most: us
         let machines = upgrade
             .rollouts
             .iter()
-            .filter(|rollout| rollout.course.effect == Effect::Replaces)
+            .filter(|rollout| rollout.course.effect == RolloutEffect::Replaces)
             // The number is unknown: at least one.
             .map(|rollout| rollout.machines.unwrap_or(1))
             .fold(0_u32, u32::saturating_add);

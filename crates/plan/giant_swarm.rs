@@ -146,9 +146,9 @@ impl NamedRelease {
 
 /// Flux's sources of charts: what the chart reference of a HelmRelease names.
 #[derive(Debug, Default)]
-pub(crate) struct Sources<'n>(Vec<&'n Node>);
+pub(crate) struct ChartSources<'n>(Vec<&'n Node>);
 
-impl<'n> Sources<'n> {
+impl<'n> ChartSources<'n> {
     /// Those among objects.
     pub(crate) fn of(objects: impl IntoIterator<Item = &'n Node>) -> Self {
         let is_source = |root: &&Node| {
@@ -179,7 +179,7 @@ pub(crate) fn is_named(source: &Node, reference: &Node) -> bool {
 
 /// Whether an object names a Giant Swarm release. Where it is a HelmRelease, `sources` are those that its chart may be
 /// known by.
-pub(crate) fn names_giant_swarm_release(root: &Node, sources: &Sources<'_>) -> bool {
+pub(crate) fn names_giant_swarm_release(root: &Node, sources: &ChartSources<'_>) -> bool {
     let is_object = root.get("kind").is_some() || root.get("apiVersion").is_some();
     let is_version = |named: NamedRelease| ReleaseVersion::parse(&named.text).is_some();
     !named_in(root, sources).is_empty() || !is_object && in_values(root, "values").is_some_and(is_version)
@@ -195,7 +195,7 @@ fn in_values(root: &Node, key: &str) -> Option<NamedRelease> {
 /// The scalars that count, with the index of their object: those of the cluster's own App or
 /// HelmRelease first, then in the order of the objects.
 pub(crate) fn named_releases(objects: &[Holder<'_>]) -> Vec<(usize, NamedRelease)> {
-    let sources = Sources::of(objects.iter().map(|holder| holder.root));
+    let sources = ChartSources::of(objects.iter().map(|holder| holder.root));
     let named = |holder: &Holder<'_>| match holder.key {
         Some(key) => in_values(holder.root, key).into_iter().collect(),
         None => named_in(holder.root, &sources),
@@ -219,7 +219,7 @@ pub(crate) fn named_releases(objects: &[Holder<'_>]) -> Vec<(usize, NamedRelease
 
 /// The Apps and HelmReleases of charts that are or name what names the release; the only one where none does.
 pub(crate) fn deploys(objects: &[Holder<'_>], named: &[(usize, NamedRelease)]) -> Vec<usize> {
-    let sources = Sources::of(objects.iter().map(|holder| holder.root));
+    let sources = ChartSources::of(objects.iter().map(|holder| holder.root));
     let charts: Vec<usize> =
         (0..objects.len()).filter(|at| chart_of(objects[*at].root, &sources).is_some()).collect();
     let names = |chart: usize, at: usize| {
@@ -232,7 +232,7 @@ pub(crate) fn deploys(objects: &[Holder<'_>], named: &[(usize, NamedRelease)]) -
 }
 
 /// The scalars of one object that name a release.
-fn named_in(root: &Node, sources: &Sources<'_>) -> Vec<NamedRelease> {
+fn named_in(root: &Node, sources: &ChartSources<'_>) -> Vec<NamedRelease> {
     let text = |key: &str| root.text_at(key);
     if text("kind") == Some("ConfigMap") && text("apiVersion") == Some("v1") {
         let data = root.get("data").and_then(Node::as_mapping).unwrap_or_default();
@@ -341,7 +341,7 @@ fn may_name_release(kind: &str) -> bool {
 /// The cluster chart that an App or HelmRelease deploys: the one that is or names the object at `at`,
 /// else the only one.
 fn chart(objects: &[Holder<'_>], at: usize) -> Option<String> {
-    let sources = Sources::of(objects.iter().map(|holder| holder.root));
+    let sources = ChartSources::of(objects.iter().map(|holder| holder.root));
     let charts: Vec<(usize, &str)> = objects
         .iter()
         .enumerate()
@@ -356,12 +356,12 @@ fn chart(objects: &[Holder<'_>], at: usize) -> Option<String> {
 }
 
 /// The cluster chart of a known provider that an App or HelmRelease deploys.
-pub(crate) fn chart_of<'n>(root: &'n Node, sources: &Sources<'n>) -> Option<&'n str> {
+pub(crate) fn chart_of<'n>(root: &'n Node, sources: &ChartSources<'n>) -> Option<&'n str> {
     chart_name(root, sources).filter(|name| provider_of(name).is_some())
 }
 
 /// Whatever chart an App or HelmRelease deploys.
-pub(crate) fn chart_name<'n>(root: &'n Node, sources: &Sources<'n>) -> Option<&'n str> {
+pub(crate) fn chart_name<'n>(root: &'n Node, sources: &ChartSources<'n>) -> Option<&'n str> {
     let spec = root.get("spec")?;
     let group = api_group(root.get("apiVersion")?.as_str()?);
     match (group, root.get("kind")?.as_str()?) {
@@ -390,7 +390,7 @@ fn last_segment(text: &str) -> Option<&str> {
 }
 
 /// Whether a HelmRelease takes its chart from a source that is not known.
-fn is_chart_open(root: &Node, sources: &Sources<'_>) -> bool {
+fn is_chart_open(root: &Node, sources: &ChartSources<'_>) -> bool {
     let is_release = root.text_at("kind") == Some("HelmRelease")
         && root.text_at("apiVersion").map(api_group) == Some("helm.toolkit.fluxcd.io");
     let reference = root.get("spec").and_then(|spec| spec.get("chartRef"));

@@ -22,14 +22,14 @@ pub const SENSIBLE_PERCENT: usize = 80;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inference {
     /// All of them, best first.
-    pub candidates: Vec<Candidate>,
+    pub candidates: Vec<ReleaseCandidate>,
     /// What follows.
     pub verdict: Verdict,
 }
 
 /// One release and how well it fits.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Candidate {
+pub struct ReleaseCandidate {
     pub release: ReleaseId,
     /// Its content's id.
     pub content: Option<ContentId>,
@@ -69,7 +69,7 @@ pub fn infer(
         Some(_) => Verdict::Fits,
     };
     let candidate = |(fit, source): (ReleaseFit, &ReleaseSource)| {
-        Some(Candidate { release: source.id.release()?, content: source.content.clone(), fit })
+        Some(ReleaseCandidate { release: source.id.release()?, content: source.content.clone(), fit })
     };
     Ok(Inference { candidates: ranked.into_iter().filter_map(candidate).collect(), verdict })
 }

@@ -15,8 +15,8 @@ use capstan_model::ids::ClusterId;
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_model::wording::list;
 use capstan_providers::{
-    Inputs, Migration, ProviderChange, ProviderRuleFacts, ProviderSet, Recorded, Refusal, RenderedSet,
-    Supplied, Supplies, VariableValues, Wanted, compare, digests, supply,
+    Inputs, Migration, MissingComponents, ProviderChange, ProviderRuleFacts, ProviderSet, Recorded, Refusal,
+    RenderedSet, Supplied, Supplies, VariableValues, compare, digests, supply,
 };
 use capstan_yaml::manifest::objects;
 
@@ -60,7 +60,7 @@ pub struct JudgedSet {
     /// The components of the set as it would be, by label, as far as they are at hand or it is known which they are.
     pub components: BTreeMap<String, ComponentsRecord>,
     /// Components that are not at hand for the set as it is or would be, and that nobody asked for yet.
-    pub unasked: BTreeSet<Wanted>,
+    pub unasked: BTreeSet<MissingComponents>,
     /// What a person should know besides.
     pub notes: Vec<String>,
 }
@@ -209,12 +209,12 @@ pub fn unasked(
     state: SetState<'_>,
     record: Option<&ClusterSettings>,
     supplies: &Supplies,
-) -> BTreeSet<Wanted> {
+) -> BTreeSet<MissingComponents> {
     let Ok(mut set) = read(state) else { return BTreeSet::new() };
     supply(state.tree, &mut set, supplies, &recorded(record)).unasked.into_iter().collect()
 }
 
-fn moved_finding(wanted: &Wanted, [known, found]: &[String; 2], record: &Place) -> Finding {
+fn moved_finding(wanted: &MissingComponents, [known, found]: &[String; 2], record: &Place) -> Finding {
     let message = format!(
         "the components of {} {} changed: {} now has components with SHA-256 {found}, but {known} is recorded for that version. A release does not change: find out who published other components. To accept them, record their SHA-256 in the set's capstan.yaml",
         wanted.label(),

@@ -16,7 +16,7 @@ use rustix::process::Signal;
 
 use super::budget::{Budget, LOOK, Over};
 use super::share::{self, Share};
-use super::{Cause, Ended, Extent, Processes, SUBCOMMAND};
+use super::{Extent, FailedCall, FailureCause, Processes, SUBCOMMAND};
 use capstan_fleet::planner::process::{Response, SentUpgrade, frame};
 
 /// So many bundles of messages may wait to be taken: one that may be large, and small ones that came with it.
@@ -54,7 +54,7 @@ enum Silence {
 }
 
 /// How an answer came to its end.
-pub(super) enum Answered {
+pub(super) enum AnswerEnd {
     /// All of it was said.
     Whole,
     /// There is none, and nothing that was asked about is to blame; why, as a sentence without a full stop.
@@ -62,7 +62,7 @@ pub(super) enum Answered {
 }
 
 /// A part of an answer, with the upgrade that it speaks of.
-pub(super) enum Answer {
+pub(super) enum AnswerPart {
     Planned(ClusterId, SourceKind, Option<Result<Arc<Upgrade>, String>>),
     Other(Response),
 }
@@ -115,12 +115,12 @@ impl Process {
         &mut self,
         request: Vec<u8>,
         budget: &Budget,
-        take: &mut dyn FnMut(Answer),
-    ) -> Result<Answered, Ended> {
+        take: &mut dyn FnMut(AnswerPart),
+    ) -> Result<AnswerEnd, FailedCall> {
         let mut released = BTreeSet::new();
         self.parts(request, budget, take, &mut released).map_err(|ended| {
             let released = released.intersection(&ended.open).cloned().collect();
-            Ended { released, ..ended }
+            FailedCall { released, ..ended }
         })
     }
 
@@ -128,9 +128,9 @@ impl Process {
         &mut self,
         request: Vec<u8>,
         budget: &Budget,
-        take: &mut dyn FnMut(Answer),
+        take: &mut dyn FnMut(AnswerPart),
         released: &mut BTreeSet<ClusterId>,
-    ) -> Result<Answered, Ended> {
+    ) -> Result<AnswerEnd, FailedCall> {
         let begun = Instant::now();
         let mut open = BTreeSet::new();
         if self.requests.send(request).is_err() {
@@ -144,14 +144,14 @@ impl Process {
                     let seconds = self.patience.as_secs_f64();
                     let why =
                         format!("{} took more than the allowed {seconds} s and was stopped.", self.work);
-                    return Err(Ended::of(Cause::Slow, why, open));
+                    return Err(FailedCall::of(FailureCause::Slow, why, open));
                 }
                 Err(Silence::Large(share)) => {
                     let (work, share) = (self.work, share.mebibytes());
                     let why = format!(
                         "{work} was stopped: it needs more memory than the {share} MiB that one folder may use."
                     );
-                    return Err(Ended::of(Cause::Content, why, open));
+                    return Err(FailedCall::of(FailureCause::Content, why, open));
                 }
                 Err(Silence::Over(Over::Time)) => {
                     let seconds = budget.whole().as_secs_f64();
@@ -159,15 +159,18 @@ impl Process {
                         "{} took more than the {seconds} s allowed in total and was stopped.",
                         self.work
                     );
-                    return Err(Ended { extent: Extent::InAll, ..Ended::of(Cause::Slow, why, open) });
+                    return Err(FailedCall {
+                        extent: Extent::InAll,
+                        ..FailedCall::of(FailureCause::Slow, why, open)
+                    });
                 }
-                Err(Silence::Over(Over::Job)) => return Err(Ended::cancelled()),
+                Err(Silence::Over(Over::Job)) => return Err(FailedCall::cancelled()),
             };
             let response: Response = match frame::decode(&message) {
                 Ok(response) => response,
                 Err(error) => {
                     let why = format!("The answer of the planning process cannot be read: {error}.");
-                    return Err(Ended::of(Cause::Others, why, open));
+                    return Err(FailedCall::of(FailureCause::Others, why, open));
                 }
             };
             match response {
@@ -185,16 +188,16 @@ impl Process {
                         released.insert(cluster.clone());
                     }
                     let plan = plan.map(|plan| plan.and_then(|sent| self.upgrade(sent)));
-                    take(Answer::Planned(cluster, kind, plan));
+                    take(AnswerPart::Planned(cluster, kind, plan));
                 }
                 Response::TooLong(why) => {
                     let why = format!("The answer of the planning process is too long: {why}.");
-                    return Err(Ended::of(Cause::Content, why, open));
+                    return Err(FailedCall::of(FailureCause::Content, why, open));
                 }
                 Response::Forgotten(numbers) => {
                     numbers.iter().for_each(|number| drop(self.upgrades.remove(number)));
                 }
-                Response::Unavailable(why) => return Ok(Answered::Unavailable(why)),
+                Response::Unavailable(why) => return Ok(AnswerEnd::Unavailable(why)),
                 response => {
                     match &response {
                         Response::Judged(JudgedCluster { cluster, .. }) | Response::Made(cluster, _) => {
@@ -203,9 +206,9 @@ impl Process {
                         _ => {}
                     }
                     let is_end = response.is_end();
-                    take(Answer::Other(response));
+                    take(AnswerPart::Other(response));
                     if is_end {
-                        return Ok(Answered::Whole);
+                        return Ok(AnswerEnd::Whole);
                     }
                 }
             }
@@ -251,28 +254,30 @@ impl Process {
     }
 
     /// How it ended, once its output has.
-    fn ended(&mut self, open: BTreeSet<ClusterId>) -> Ended {
+    fn ended(&mut self, open: BTreeSet<ClusterId>) -> FailedCall {
         use std::os::unix::process::ExitStatusExt as _;
 
         let (work, memory) = (self.work, self.memory >> 20);
         let (how, cause) = match self.exit_status() {
             Ok(status) => match (status.signal(), status.code()) {
                 (Some(signal), _) => (format!("by signal {signal}"), cause_of(signal)),
-                (None, Some(PANIC)) => ("by a panic".to_owned(), Cause::Content),
-                (None, code) => (format!("with exit code {}", code.unwrap_or_default()), Cause::Others),
+                (None, Some(PANIC)) => ("by a panic".to_owned(), FailureCause::Content),
+                (None, code) => {
+                    (format!("with exit code {}", code.unwrap_or_default()), FailureCause::Others)
+                }
             },
-            Err(error) => (format!("in an unknown way: {error}"), Cause::Others),
+            Err(error) => (format!("in an unknown way: {error}"), FailureCause::Others),
         };
         let why = match cause {
-            Cause::Content | Cause::Slow => format!(
+            FailureCause::Content | FailureCause::Slow => format!(
                 "{work} ended {how}: it needs more memory than the allowed {memory} MiB, nests too deep, or hits a fault of Capstan."
             ),
-            Cause::Killed => format!(
+            FailureCause::Killed => format!(
                 "{work} ended {how}: it was killed, or the machine ran out of memory while it used less than the allowed {memory} MiB."
             ),
-            Cause::Others => format!("The planning process ended {how}; the log has its last output."),
+            FailureCause::Others => format!("The planning process ended {how}; the log has its last output."),
         };
-        Ended::of(cause, why, open)
+        FailedCall::of(cause, why, open)
     }
 
     /// How it ended. Its output may end before it does, by a little; nothing is asked of it any more.
@@ -296,15 +301,15 @@ impl Drop for Process {
 }
 
 /// What a signal says about what was worked on.
-fn cause_of(signal: i32) -> Cause {
+fn cause_of(signal: i32) -> FailureCause {
     match Signal::from_named_raw(signal) {
         // No memory is given, or the stack is at its end.
         Some(Signal::ABORT | Signal::SEGV | Signal::BUS | Signal::ILL | Signal::FPE | Signal::TRAP) => {
-            Cause::Content
+            FailureCause::Content
         }
-        Some(Signal::KILL) => Cause::Killed,
+        Some(Signal::KILL) => FailureCause::Killed,
         // Of a person, a service manager, or the machine.
-        _ => Cause::Others,
+        _ => FailureCause::Others,
     }
 }
 

@@ -10,11 +10,12 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use capstan_campaign::wording::minute;
 use capstan_model::ids::ClusterId;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{Cause, Ended, Extent, Processes};
+use super::{Extent, FailedCall, FailureCause, Processes};
 
 /// How many requests are remembered.
 const REMEMBERED: usize = 1_000;
@@ -25,7 +26,7 @@ const PAUSES: [Duration; 3] = [Duration::from_mins(10), Duration::from_hours(1),
 /// The requests that were beyond the limits, by the SHA-256 of what was asked.
 #[derive(Default)]
 pub(super) struct Exceeded {
-    by_request: HashMap<String, Known>,
+    by_request: HashMap<String, KnownFailure>,
     /// The oldest in front.
     order: VecDeque<String>,
     file: Option<PathBuf>,
@@ -33,8 +34,8 @@ pub(super) struct Exceeded {
     limits: String,
 }
 
-struct Known {
-    ended: Ended,
+struct KnownFailure {
+    ended: FailedCall,
     /// Where it was time that it took too much of.
     slow: Option<Slow>,
 }
@@ -77,8 +78,7 @@ impl Slow {
                 )
             },
             |until| {
-                let until = until.strftime("%Y-%m-%d %H:%M UTC");
-                format!("Capstan does not start it again before {until}, unless its input changes.")
+                format!("Capstan does not start it again before {}, unless its input changes.", minute(until))
             },
         )
     }
@@ -90,7 +90,7 @@ pub(super) fn now() -> u64 {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct StoredFailures {
     limits: String,
     requests: Vec<KeptRequest>,
 }
@@ -114,32 +114,36 @@ impl Exceeded {
         let (patience, whole, share) = (patience.as_millis(), whole.as_millis(), share.unwrap_or(*memory));
         let limits = format!("{version} {memory} {stack} {patience} {whole} {share}");
         let kept = file.as_ref().and_then(|file| std::fs::read(file).ok());
-        let kept: Option<Kept> = kept.and_then(|kept| serde_json::from_slice(&kept).ok());
+        let kept: Option<StoredFailures> = kept.and_then(|kept| serde_json::from_slice(&kept).ok());
         let kept = kept.filter(|kept| kept.limits == limits).map(|kept| kept.requests).unwrap_or_default();
         let mut exceeded = Self { file: file.clone(), limits, ..Self::default() };
         for KeptRequest { sha256, why, open, released, slow, in_all } in kept {
-            let cause = if slow.is_some() { Cause::Slow } else { Cause::Content };
+            let cause = if slow.is_some() { FailureCause::Slow } else { FailureCause::Content };
             let extent = if in_all { Extent::InAll } else { Extent::AtOne };
-            exceeded.insert(sha256, Ended { extent, released, ..Ended::of(cause, why, open) }, slow);
+            exceeded.insert(
+                sha256,
+                FailedCall { extent, released, ..FailedCall::of(cause, why, open) },
+                slow,
+            );
         }
         exceeded
     }
 
     /// How a request ended, where it is not to be begun now.
-    pub(super) fn get(&self, request: &str, now: u64) -> Option<Ended> {
+    pub(super) fn get(&self, request: &str, now: u64) -> Option<FailedCall> {
         let known = self.by_request.get(request)?;
-        known.slow.is_none_or(|slow| slow.holds(now)).then(|| known.ended.told_again())
+        known.slow.is_none_or(|slow| slow.holds(now)).then(|| known.ended.remembered())
     }
 
     /// Remembers how a request ended, if what was asked of is to blame, and says when it is begun again.
-    pub(super) fn keep(&mut self, request: String, ended: Ended, now: u64) -> Ended {
+    pub(super) fn keep(&mut self, request: String, ended: FailedCall, now: u64) -> FailedCall {
         let slow = match ended.cause {
-            Cause::Content => None,
-            Cause::Slow => {
+            FailureCause::Content => None,
+            FailureCause::Slow => {
                 let before = self.by_request.get(&request).and_then(|known| known.slow);
                 Some(Slow { since: now, tries: before.map_or(0, |before| before.tries) + 1 })
             }
-            Cause::Killed | Cause::Others => return ended,
+            FailureCause::Killed | FailureCause::Others => return ended,
         };
         let ended = self.insert(request, ended, slow);
         if let Some(file) = &self.file
@@ -150,13 +154,13 @@ impl Exceeded {
         ended
     }
 
-    fn insert(&mut self, request: String, ended: Ended, slow: Option<Slow>) -> Ended {
+    fn insert(&mut self, request: String, ended: FailedCall, slow: Option<Slow>) -> FailedCall {
         let again = slow.map_or_else(
             || "Capstan does not start it again until its input changes.".to_owned(),
             Slow::again,
         );
-        let ended = Ended { again, until: slow.and_then(Slow::ends), ..ended };
-        if self.by_request.insert(request.clone(), Known { ended: ended.clone(), slow }).is_none() {
+        let ended = FailedCall { again, until: slow.and_then(Slow::ends), ..ended };
+        if self.by_request.insert(request.clone(), KnownFailure { ended: ended.clone(), slow }).is_none() {
             self.order.push_back(request);
         }
         while self.order.len() > REMEMBERED {
@@ -170,7 +174,7 @@ impl Exceeded {
     /// All of it or nothing; the file is the owner's alone.
     fn write(&self, file: &Path) -> std::io::Result<()> {
         let request = |sha256: &String| {
-            let Known { ended: Ended { why, open, released, extent, .. }, slow } =
+            let KnownFailure { ended: FailedCall { why, open, released, extent, .. }, slow } =
                 self.by_request.get(sha256)?;
             let (why, open, released) = (why.clone(), open.clone(), released.clone());
             let in_all = *extent == Extent::InAll;
@@ -180,7 +184,7 @@ impl Exceeded {
         let folder = file.parent().unwrap_or(Path::new("."));
         let name = file.file_name().unwrap_or_default();
         let mut written = tempfile::Builder::new().prefix(name).tempfile_in(folder)?;
-        written.write_all(&serde_json::to_vec(&Kept { limits: self.limits.clone(), requests })?)?;
+        written.write_all(&serde_json::to_vec(&StoredFailures { limits: self.limits.clone(), requests })?)?;
         written.as_file().sync_all()?;
         written.persist(file)?;
         Ok(())
@@ -212,9 +216,9 @@ mod tests {
         }
     }
 
-    fn ended(cause: Cause) -> Ended {
+    fn ended(cause: FailureCause) -> FailedCall {
         let cluster = ClusterId::new(capstan_model::tree::RepoPath::parse("gauss/peu01").unwrap());
-        Ended::of(cause, "Too much.".to_owned(), [cluster].into())
+        FailedCall::of(cause, "Too much.".to_owned(), [cluster].into())
     }
 
     #[test]
@@ -222,33 +226,33 @@ mod tests {
         const NEVER: &str = "Capstan does not start it again until its input changes.";
         // After so many tries one after the other: until when it is not begun, and what is said.
         for (cause, tries, pause, says) in [
-            (Cause::Content, 1, FOREVER, NEVER),
+            (FailureCause::Content, 1, FOREVER, NEVER),
             (
-                Cause::Slow,
+                FailureCause::Slow,
                 1,
                 10 * MINUTE,
                 "Capstan does not start it again before 2026-11-29 12:10 UTC, unless its input changes.",
             ),
             (
-                Cause::Slow,
+                FailureCause::Slow,
                 2,
                 HOUR,
                 "Capstan does not start it again before 2026-11-29 13:00 UTC, unless its input changes.",
             ),
             (
-                Cause::Slow,
+                FailureCause::Slow,
                 3,
                 6 * HOUR,
                 "Capstan does not start it again before 2026-11-29 18:00 UTC, unless its input changes.",
             ),
             (
-                Cause::Slow,
+                FailureCause::Slow,
                 4,
                 FOREVER,
                 "It took too long 4 times: Capstan does not start it again until its input changes.",
             ),
-            (Cause::Killed, 1, 0, ""),
-            (Cause::Others, 1, 0, ""),
+            (FailureCause::Killed, 1, 0, ""),
+            (FailureCause::Others, 1, 0, ""),
         ] {
             let mut exceeded = Exceeded::read(&processes(None));
             let mut told = ended(cause);
@@ -282,27 +286,31 @@ mod tests {
         let file = folder.path().join("exceeded.json");
         let limits = processes(Some(&file));
         let mut first = Exceeded::read(&limits);
-        first.keep("one".to_owned(), ended(Cause::Content), NOON);
-        first.keep("slow".to_owned(), ended(Cause::Slow), NOON);
-        first.keep("in all".to_owned(), Ended { extent: Extent::InAll, ..ended(Cause::Slow) }, NOON);
-        first.keep("killed".to_owned(), ended(Cause::Killed), NOON);
+        first.keep("one".to_owned(), ended(FailureCause::Content), NOON);
+        first.keep("slow".to_owned(), ended(FailureCause::Slow), NOON);
+        first.keep(
+            "in all".to_owned(),
+            FailedCall { extent: Extent::InAll, ..ended(FailureCause::Slow) },
+            NOON,
+        );
+        first.keep("killed".to_owned(), ended(FailureCause::Killed), NOON);
         let mut next = Exceeded::read(&limits);
         let known = |kept: &Exceeded, which: &str, now: u64| {
             kept.get(which, now).map(|known| (known.why, known.open, known.cause, known.extent))
         };
         let told = |cause, extent| {
-            let Ended { why, open, .. } = ended(cause);
+            let FailedCall { why, open, .. } = ended(cause);
             Some((why, open, cause, extent))
         };
-        assert_eq!(known(&next, "one", NOON + FOREVER), told(Cause::Content, Extent::AtOne));
-        assert_eq!(known(&next, "slow", NOON), told(Cause::Slow, Extent::AtOne));
-        assert_eq!(known(&next, "in all", NOON), told(Cause::Slow, Extent::InAll));
+        assert_eq!(known(&next, "one", NOON + FOREVER), told(FailureCause::Content, Extent::AtOne));
+        assert_eq!(known(&next, "slow", NOON), told(FailureCause::Slow, Extent::AtOne));
+        assert_eq!(known(&next, "in all", NOON), told(FailureCause::Slow, Extent::InAll));
         assert_eq!(known(&next, "killed", NOON), None);
         // Its tries are counted on, also those that were noted before the pause was over.
         assert_eq!(known(&next, "slow", NOON + HOUR), None);
-        next.keep("one more".to_owned(), ended(Cause::Content), NOON + HOUR);
+        next.keep("one more".to_owned(), ended(FailureCause::Content), NOON + HOUR);
         let mut third = Exceeded::read(&limits);
-        let again = third.keep("slow".to_owned(), ended(Cause::Slow), NOON + HOUR).again;
+        let again = third.keep("slow".to_owned(), ended(FailureCause::Slow), NOON + HOUR).again;
         assert_eq!(
             again,
             "Capstan does not start it again before 2026-11-29 14:00 UTC, unless its input changes."
@@ -320,7 +328,7 @@ mod tests {
         assert!(!more(|limits| limits.count *= 2), "what one may take is the same");
 
         for number in 0..REMEMBERED {
-            first.insert(number.to_string(), ended(Cause::Content), None);
+            first.insert(number.to_string(), ended(FailureCause::Content), None);
         }
         assert!(first.get("one", NOON).is_none());
         std::fs::write(&file, "not JSON").unwrap();

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use capstan_campaign::membership::Candidate;
+use capstan_campaign::membership::WaveCandidate;
 use capstan_model::ids::{ClusterId, ContentId, ReleaseName};
 use capstan_model::source::SourceKind;
 use capstan_model::target::Target;
@@ -19,24 +19,26 @@ use capstan_plan::verbs::ClusterFrom;
 use capstan_providers::Supplies;
 
 use super::budget::Budget;
-use super::child::Answer;
-use super::{Ended, Extent, MOST_EXCEEDED, ProcessPlanner, out_of_turn};
+use super::child::AnswerPart;
+use super::{Extent, FailedCall, MOST_EXCEEDED, ProcessPlanner, out_of_turn};
 use capstan_fleet::generator::NotPossible;
-use capstan_fleet::planner::process::{FleetRequest, Opened, Releases, Request, Response, TreeRef};
-use capstan_fleet::planner::{OpenFleet, PlannerFailed, Plans, ReleasesFailed};
+use capstan_fleet::planner::process::{
+    FleetRequest, OpenedFleet, PlannerRequest, Releases, Response, TreeRef,
+};
+use capstan_fleet::planner::{OpenFleet, PlanResults, PlannerFailed, ReleasesFailed};
 
 /// A snapshot with what it was given: every request says all of it, so that any process may answer.
 pub(super) struct RemoteFleet {
     planner: ProcessPlanner,
     request: FleetRequest,
-    opened: Opened,
+    opened: OpenedFleet,
 }
 
 /// The answer of each source of a target; `None` where it brings nothing.
 type SourceAnswers = BTreeMap<(ClusterId, SourceKind), Option<Result<Arc<Upgrade>, String>>>;
 
 impl RemoteFleet {
-    pub(super) const fn new(planner: ProcessPlanner, request: FleetRequest, opened: Opened) -> Self {
+    pub(super) const fn new(planner: ProcessPlanner, request: FleetRequest, opened: OpenedFleet) -> Self {
         Self { planner, request, opened }
     }
 
@@ -46,20 +48,20 @@ impl RemoteFleet {
         only: Option<BTreeSet<ClusterId>>,
         budget: &mut Budget,
         answers: &mut SourceAnswers,
-    ) -> Result<(), Ended> {
+    ) -> Result<(), FailedCall> {
         let without = answers.keys().cloned().collect();
-        let request = Request::Plan { fleet: self.request.clone(), only, without };
+        let request = PlannerRequest::Plan { fleet: self.request.clone(), only, without };
         let asked = self.planner.pool.call(&request, budget, &mut |answer| match answer {
-            Answer::Planned(cluster, kind, plan) => drop(answers.insert((cluster, kind), plan)),
-            Answer::Other(_) => {}
+            AnswerPart::Planned(cluster, kind, plan) => drop(answers.insert((cluster, kind), plan)),
+            AnswerPart::Other(_) => {}
         });
         asked.inspect_err(|ended| self.planner.note_pause(ended))
     }
 
     /// Says of a target that is beyond the limits why it has no plan from the sources that are not answered; whether there
     /// is one. A target's sources are planned one after the other, so that those after the one that was begun wait as well.
-    fn exceeds(&self, cluster: &ClusterId, ended: &Ended, answers: &mut SourceAnswers) -> bool {
-        let (why, mut is_any) = (ended.told(""), false);
+    fn exceeds(&self, cluster: &ClusterId, ended: &FailedCall, answers: &mut SourceAnswers) -> bool {
+        let (why, mut is_any) = (ended.describe(""), false);
         // The release of such a target is planned again, where its end is known from an earlier call.
         let release = (!ended.released.contains(cluster)).then_some(SourceKind::RELEASE);
         let values = self.opened.valued.contains(cluster).then_some(SourceKind::INVENTORY);
@@ -73,13 +75,13 @@ impl RemoteFleet {
     }
 
     /// The same of all that were planned when the whole had taken too long: without them the next look gets further.
-    fn exceed_in_all(&self, ended: &Ended, answers: &mut SourceAnswers) -> bool {
+    fn exceed_in_all(&self, ended: &FailedCall, answers: &mut SourceAnswers) -> bool {
         ended.open.iter().filter(|cluster| self.exceeds(cluster, ended, answers)).count() > 0
     }
 
     /// Plans these targets, or all. Those that exceed the limits are reported as such, and the others are still
     /// planned.
-    fn plan_wanted(&self, only: Option<&BTreeSet<ClusterId>>) -> Result<Plans, PlannerFailed> {
+    fn plan_wanted(&self, only: Option<&BTreeSet<ClusterId>>) -> Result<PlanResults, PlannerFailed> {
         let mut answers = SourceAnswers::new();
         let (mut deaths, mut budget) = (0, self.planner.budget());
         'all: while let Err(ended) = self.plan(only.cloned(), &mut budget, &mut answers) {
@@ -130,7 +132,7 @@ impl RemoteFleet {
         only: Option<&BTreeSet<ClusterId>>,
         budget: &Budget,
         mut answers: SourceAnswers,
-    ) -> Plans {
+    ) -> PlanResults {
         let targets = |scopes: &'_ [Scope]| -> BTreeMap<ClusterId, Target> {
             let targets = scopes.iter().map(|scope| &scope.target);
             targets.filter_map(|target| Some((target.id()?.clone(), target.clone()))).collect()
@@ -182,7 +184,7 @@ impl OpenFleet for RemoteFleet {
         let tree = TreeRef::of(releases.as_ref());
         let given = Releases::Given { tree, consumer: consumer.to_owned() };
         let request = FleetRequest { releases: given, ..self.request.clone() };
-        match self.planner.ask(&Request::Open(request.clone()))? {
+        match self.planner.ask(&PlannerRequest::Open(request.clone()))? {
             Response::Opened(opened) => {
                 (self.request, self.opened) = (request, *opened);
                 Ok(())
@@ -236,11 +238,11 @@ impl OpenFleet for RemoteFleet {
         self.request.supplies = supplies;
     }
 
-    fn candidates(&self) -> Result<Vec<Candidate>, PlannerFailed> {
+    fn candidates(&self) -> Result<Vec<WaveCandidate>, PlannerFailed> {
         let parts = self.planner.ask_without(
             None,
             |_| true,
-            |left_out| Request::Candidates {
+            |left_out| PlannerRequest::Candidates {
                 fleet: self.request.clone(),
                 unrendered: left_out.clusters.clone(),
             },
@@ -252,7 +254,7 @@ impl OpenFleet for RemoteFleet {
     }
 
     fn create(&self, wanted: &ClusterFrom) -> Result<Result<CreatedCluster, NotPossible>, PlannerFailed> {
-        let request = Request::Create { fleet: self.request.clone(), wanted: wanted.clone() };
+        let request = PlannerRequest::Create { fleet: self.request.clone(), wanted: wanted.clone() };
         match self.planner.last_part(&request)? {
             Some(Response::Created(created)) => Ok(*created),
             _ => Err(out_of_turn()),
@@ -260,18 +262,18 @@ impl OpenFleet for RemoteFleet {
     }
 
     fn retire(&self, cluster: &ClusterId) -> Result<Result<RetiredCluster, NotPossible>, PlannerFailed> {
-        let request = Request::Retire { fleet: self.request.clone(), cluster: cluster.clone() };
+        let request = PlannerRequest::Retire { fleet: self.request.clone(), cluster: cluster.clone() };
         match self.planner.last_part(&request)? {
             Some(Response::Retired(retired)) => Ok(*retired),
             _ => Err(out_of_turn()),
         }
     }
 
-    fn plan_all(&self) -> Result<Plans, PlannerFailed> {
+    fn plan_all(&self) -> Result<PlanResults, PlannerFailed> {
         self.plan_wanted(None)
     }
 
-    fn plan_some(&self, clusters: &BTreeSet<ClusterId>) -> Result<Plans, PlannerFailed> {
+    fn plan_some(&self, clusters: &BTreeSet<ClusterId>) -> Result<PlanResults, PlannerFailed> {
         self.plan_wanted(Some(clusters))
     }
 }
@@ -285,7 +287,7 @@ mod tests {
     use jiff::civil::date;
 
     use super::*;
-    use crate::{Cause, Processes};
+    use crate::{FailureCause, Processes};
 
     const WHY: &str = "Too much.";
 
@@ -317,7 +319,7 @@ mod tests {
             remembered: None,
             share: None,
         };
-        let opened = Opened {
+        let opened = OpenedFleet {
             settings: RepositorySettings::default(),
             scopes: vec![scope("a"), scope("b")],
             to_come: vec![scope("c")],
@@ -353,8 +355,8 @@ mod tests {
         plans.into_iter().map(said).collect()
     }
 
-    fn ended(id: &str) -> Ended {
-        Ended::of(Cause::Slow, WHY.to_owned(), [cluster(id)].into())
+    fn ended(id: &str) -> FailedCall {
+        FailedCall::of(FailureCause::Slow, WHY.to_owned(), [cluster(id)].into())
     }
 
     fn triples(of: &[(&str, &str, &str)]) -> Vec<(String, String, String)> {
@@ -384,12 +386,12 @@ mod tests {
     /// A later run knows by which of its sources a target was ended, and gives up no other.
     #[test]
     fn of_a_known_end_the_source_is_remembered() {
-        let of_values = Ended { released: [cluster("b")].into(), ..ended("b") };
+        let of_values = FailedCall { released: [cluster("b")].into(), ..ended("b") };
         for (ended, given_up) in [
             (of_values, &[SourceKind::INVENTORY][..]),
             (ended("b"), &[SourceKind::INVENTORY, SourceKind::RELEASE]),
         ] {
-            let (fleet, mut answers, known) = (fleet(), SourceAnswers::new(), ended.told_again());
+            let (fleet, mut answers, known) = (fleet(), SourceAnswers::new(), ended.remembered());
             assert!(fleet.exceeds(&cluster("b"), &known, &mut answers));
             let kinds: Vec<&SourceKind> = answers.keys().map(|(_, kind)| kind).collect();
             assert_eq!(kinds, given_up.iter().collect::<Vec<_>>());
@@ -409,7 +411,7 @@ mod tests {
         let fleet = fleet();
         // `a` and the release of `b` were answered, and the values of `b` were worked on.
         let mut answers = answered(&[("a", SourceKind::RELEASE), ("b", SourceKind::RELEASE)]);
-        let ended = Ended { extent: Extent::InAll, ..ended("b") };
+        let ended = FailedCall { extent: Extent::InAll, ..ended("b") };
         assert!(fleet.exceed_in_all(&ended, &mut answers));
         let left = "c is not planned yet:";
         let expected = [

@@ -37,7 +37,7 @@ use jiff::civil::Date;
 use tokio_util::sync::CancellationToken;
 
 use budget::Budget;
-use capstan_fleet::planner::process::{FleetRequest, Judging, Request, Response, TreeRef};
+use capstan_fleet::planner::process::{FleetRequest, Judging, PlannerRequest, Response, TreeRef};
 use capstan_fleet::planner::{JudgedBy, MadeOf, OpenFailed, OpenFleet, Planner, PlannerFailed};
 use fleet::RemoteFleet;
 use pool::Pool;
@@ -123,7 +123,7 @@ impl ProcessPlanner {
     }
 
     fn open_fleet(&self, request: FleetRequest) -> Result<Box<dyn OpenFleet>, OpenFailed> {
-        match self.ask(&Request::Open(request.clone()))? {
+        match self.ask(&PlannerRequest::Open(request.clone()))? {
             Response::Opened(opened) => Ok(Box::new(RemoteFleet::new(self.clone(), request, *opened))),
             Response::BadSettings(problem) => Err(problem.into()),
             _ => Err(out_of_turn().into()),
@@ -141,19 +141,19 @@ impl ProcessPlanner {
     }
 
     /// Notes for the job when it may be begun again.
-    fn note_pause(&self, ended: &Ended) {
+    fn note_pause(&self, ended: &FailedCall) {
         if let (Some(job), Some(until)) = (&self.job, ended.until) {
             job.pauses.lock().unwrap_or_else(PoisonError::into_inner).push(until);
         }
     }
 
     /// The parts of an answer that names no upgrades.
-    fn parts(&self, request: &Request, budget: &mut Budget) -> Result<Vec<Response>, Ended> {
+    fn parts(&self, request: &PlannerRequest, budget: &mut Budget) -> Result<Vec<Response>, FailedCall> {
         self.pool.parts(request, budget).inspect_err(|ended| self.note_pause(ended))
     }
 
     /// An answer of one part.
-    fn ask(&self, request: &Request) -> Result<Response, PlannerFailed> {
+    fn ask(&self, request: &PlannerRequest) -> Result<Response, PlannerFailed> {
         let mut parts = self.parts(request, &mut self.budget())?;
         match (parts.pop(), parts.is_empty()) {
             (Some(response), true) => Ok(response),
@@ -162,7 +162,7 @@ impl ProcessPlanner {
     }
 
     /// The end of an answer that has other parts, too.
-    fn last_part(&self, request: &Request) -> Result<Option<Response>, PlannerFailed> {
+    fn last_part(&self, request: &PlannerRequest) -> Result<Option<Response>, PlannerFailed> {
         Ok(self.parts(request, &mut self.budget())?.pop())
     }
 
@@ -172,7 +172,7 @@ impl ProcessPlanner {
         &self,
         root: Option<&TreeId>,
         may_be_left_out: impl Fn(&ClusterId) -> bool,
-        request: impl Fn(&LeftOut) -> Request,
+        request: impl Fn(&LeftOut) -> PlannerRequest,
     ) -> Result<Vec<Response>, PlannerFailed> {
         let mut left_out = LeftOut { clusters: self.unrendered(root), one_by_one: false };
         let (mut deaths, mut budget) = (0, self.budget());
@@ -195,7 +195,7 @@ impl ProcessPlanner {
                 left_out.one_by_one = true;
                 continue;
             }
-            if ended.cause == Cause::Content {
+            if ended.cause == FailureCause::Content {
                 self.remember_unrendered(root, &ended.open);
             }
             left_out.clusters.extend(ended.open);
@@ -247,7 +247,7 @@ impl Planner for ProcessPlanner {
         settings: &RepositorySettings,
         today: Date,
     ) -> Result<JudgedReleases, PlannerFailed> {
-        let request = Request::JudgeReleases {
+        let request = PlannerRequest::JudgeReleases {
             before: TreeRef::of(before.as_ref()),
             after: TreeRef::of(after.as_ref()),
             settings: settings.clone(),
@@ -266,7 +266,7 @@ impl Planner for ProcessPlanner {
         settings: &RepositorySettings,
         today: Date,
     ) -> Result<Option<InventoryChange>, PlannerFailed> {
-        let request = Request::InventoryChange {
+        let request = PlannerRequest::InventoryChange {
             before: TreeRef::of(before.as_ref()),
             after: TreeRef::of(after.as_ref()),
             settings: settings.clone(),
@@ -299,7 +299,7 @@ impl Planner for ProcessPlanner {
         // A neighbour that cannot be rendered is not their trouble.
         let is_neighbour = |cluster: &ClusterId| !clusters.contains(cluster);
         let parts = self.ask_without(root.as_ref(), is_neighbour, |left_out| {
-            Request::Judge(Judging { unrendered: left_out.clusters.clone(), ..judging.clone() })
+            PlannerRequest::Judge(Judging { unrendered: left_out.clusters.clone(), ..judging.clone() })
         })?;
         let judged = parts.into_iter().filter_map(|part| match part {
             Response::Judged(judged) => Some(judged),
@@ -321,7 +321,7 @@ impl Planner for ProcessPlanner {
         let parts = self.ask_without(
             root.as_ref(),
             |_| true,
-            |left_out| Request::Touched {
+            |left_out| PlannerRequest::Touched {
                 before: earlier.clone(),
                 after: later.clone(),
                 scopes: scopes.to_vec(),
@@ -341,7 +341,7 @@ impl Planner for ProcessPlanner {
         after: Arc<dyn Tree>,
         settings: &RepositorySettings,
     ) -> Result<Vec<ClusterId>, PlannerFailed> {
-        let request = Request::TouchedThroughClasses {
+        let request = PlannerRequest::TouchedThroughClasses {
             before: TreeRef::of(before.as_ref()),
             after: TreeRef::of(after.as_ref()),
             settings: settings.clone(),
@@ -359,7 +359,7 @@ impl Planner for ProcessPlanner {
         let parts = self.ask_without(
             root.as_ref(),
             |_| true,
-            |left_out| Request::MadeOf {
+            |left_out| PlannerRequest::MadeOf {
                 tree: tree.clone(),
                 clusters: clusters.to_vec(),
                 unrendered: left_out.clusters.clone(),
@@ -380,7 +380,7 @@ impl Planner for ProcessPlanner {
         tree: Arc<dyn Tree>,
         settings: &RepositorySettings,
     ) -> Result<Vec<Scope>, PlannerFailed> {
-        let request = Request::Scopes { tree: TreeRef::of(tree.as_ref()), settings: settings.clone() };
+        let request = PlannerRequest::Scopes { tree: TreeRef::of(tree.as_ref()), settings: settings.clone() };
         match self.ask(&request)? {
             Response::Scopes(scopes) => Ok(scopes),
             _ => Err(out_of_turn()),
@@ -394,7 +394,11 @@ impl Planner for ProcessPlanner {
         let parts = self.ask_without(
             root.as_ref(),
             |_| true,
-            |left_out| Request::Onboard { tree: tree.clone(), today, unplanned: left_out.clusters.clone() },
+            |left_out| PlannerRequest::Onboard {
+                tree: tree.clone(),
+                today,
+                unplanned: left_out.clusters.clone(),
+            },
         )?;
         match parts.into_iter().last() {
             Some(Response::Onboarded(onboarding)) => Ok(onboarding.map(|onboarding| *onboarding)),
@@ -405,7 +409,7 @@ impl Planner for ProcessPlanner {
 
 /// A call that ended without its answer.
 #[derive(Debug, Clone)]
-struct Ended {
+struct FailedCall {
     /// How, as a sentence.
     why: String,
     /// When it is begun again, as a sentence; empty where nobody remembers it.
@@ -416,7 +420,7 @@ struct Ended {
     open: BTreeSet<ClusterId>,
     /// Those among them whose release was answered: their values were worked on.
     released: Box<[ClusterId]>,
-    cause: Cause,
+    cause: FailureCause,
     extent: Extent,
     /// Whether it was known before it was asked: no process died of it this time.
     is_known: bool,
@@ -431,8 +435,8 @@ enum Extent {
     InAll,
 }
 
-impl Ended {
-    fn of(cause: Cause, why: String, open: BTreeSet<ClusterId>) -> Self {
+impl FailedCall {
+    fn of(cause: FailureCause, why: String, open: BTreeSet<ClusterId>) -> Self {
         Self {
             why,
             again: String::new(),
@@ -448,16 +452,15 @@ impl Ended {
     /// The job that asked has ended.
     fn cancelled() -> Self {
         let why = "The job that asked for it has ended: the next one asks again.".to_owned();
-        Self::of(Cause::Others, why, BTreeSet::new())
+        Self::of(FailureCause::Others, why, BTreeSet::new())
     }
 
-    /// One that is remembered.
-    fn told_again(&self) -> Self {
+    fn remembered(&self) -> Self {
         Self { is_known: true, ..self.clone() }
     }
 
     /// What is said of it: how it ended, what `more` there is to say, and when it is begun again.
-    fn told(&self, more: &str) -> String {
+    fn describe(&self, more: &str) -> String {
         let said = [self.why.as_str(), more, self.again.as_str()];
         said.into_iter().filter(|said| !said.is_empty()).collect::<Vec<_>>().join(" ")
     }
@@ -465,7 +468,7 @@ impl Ended {
 
 /// What ended a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Cause {
+enum FailureCause {
     /// What was asked about: it would do so again.
     Content,
     /// It was not done in time.
@@ -476,20 +479,20 @@ enum Cause {
     Others,
 }
 
-impl Cause {
+impl FailureCause {
     /// Whether what was asked about may be to blame.
     const fn is_theirs(self) -> bool {
         matches!(self, Self::Content | Self::Slow | Self::Killed)
     }
 }
 
-impl From<Ended> for PlannerFailed {
-    fn from(ended: Ended) -> Self {
+impl From<FailedCall> for PlannerFailed {
+    fn from(ended: FailedCall) -> Self {
         if !ended.cause.is_theirs() {
             return Self::Unavailable(ended.why);
         }
         let open: Vec<String> = ended.open.iter().map(|cluster| format!("`{cluster}`")).collect();
         let at = if open.is_empty() { String::new() } else { format!("It was at {}.", open.join(" and ")) };
-        Self::Exceeded(ended.told(&at))
+        Self::Exceeded(ended.describe(&at))
     }
 }

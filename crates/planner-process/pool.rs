@@ -9,22 +9,22 @@ use std::time::{Duration, Instant};
 use capstan_model::digest::sha256;
 
 use super::budget::{Budget, LOOK};
-use super::child::{Answer, Answered, Process};
+use super::child::{AnswerEnd, AnswerPart, Process};
 use super::exceeded::{Exceeded, now};
-use super::{Cause, Ended, Extent, Processes};
-use capstan_fleet::planner::process::{Request, Response, frame};
+use super::{Extent, FailedCall, FailureCause, Processes};
+use capstan_fleet::planner::process::{PlannerRequest, Response, frame};
 
 /// The processes.
 pub(super) struct Pool {
     processes: Processes,
-    state: Mutex<State>,
+    state: Mutex<PoolState>,
     /// Somebody gave a process back.
     given_back: Condvar,
     ended: AtomicU64,
 }
 
 #[derive(Default)]
-struct State {
+struct PoolState {
     /// Idle ones, the one that was used last at the end, each with the mirror that it was asked of last.
     idle: Vec<(Option<PathBuf>, Process)>,
     /// How many there are, idle and busy.
@@ -43,7 +43,7 @@ enum Pick {
     New,
 }
 
-impl State {
+impl PoolState {
     /// The idle one that knows the mirror, else one that knows none yet, else one more, else any idle one. `None` where
     /// all are busy, or those that one mirror may have: all but one, so that no repository ever has all.
     fn pick(&self, mirror: &Option<PathBuf>, count: usize) -> Option<Pick> {
@@ -66,7 +66,7 @@ fn count_failures(work: &'static str, by: u64) {
 impl Pool {
     pub(super) fn new(processes: Processes) -> Self {
         let exceeded = Exceeded::read(&processes);
-        let state = Mutex::new(State { exceeded, ..State::default() });
+        let state = Mutex::new(PoolState { exceeded, ..PoolState::default() });
         // Begins at 0, so that the first is seen as a step.
         count_failures(processes.work, 0);
         Self { processes, state, given_back: Condvar::new(), ended: AtomicU64::new(0) }
@@ -95,10 +95,14 @@ impl Pool {
     }
 
     /// The parts of an answer that names no upgrades.
-    pub(super) fn parts(&self, request: &Request, budget: &mut Budget) -> Result<Vec<Response>, Ended> {
+    pub(super) fn parts(
+        &self,
+        request: &PlannerRequest,
+        budget: &mut Budget,
+    ) -> Result<Vec<Response>, FailedCall> {
         let mut parts = Vec::new();
         self.call(request, budget, &mut |answer| {
-            if let Answer::Other(response) = answer {
+            if let AnswerPart::Other(response) = answer {
                 parts.push(response);
             }
         })?;
@@ -108,10 +112,10 @@ impl Pool {
     /// Asks a process, and takes the parts of its answer. What was beyond the limits is not begun again before that may be.
     pub(super) fn call(
         &self,
-        request: &Request,
+        request: &PlannerRequest,
         budget: &mut Budget,
-        take: &mut dyn FnMut(Answer),
-    ) -> Result<(), Ended> {
+        take: &mut dyn FnMut(AnswerPart),
+    ) -> Result<(), FailedCall> {
         let key = key(request)?;
         if let Some(ended) = self.state().exceeded.get(&key, now()) {
             return Err(ended);
@@ -127,8 +131,10 @@ impl Pool {
             Ok(answered) => {
                 self.give_back(Some((mirror, process)));
                 match answered {
-                    Answered::Whole => Ok(()),
-                    Answered::Unavailable(why) => Err(Ended::of(Cause::Others, why, BTreeSet::new())),
+                    AnswerEnd::Whole => Ok(()),
+                    AnswerEnd::Unavailable(why) => {
+                        Err(FailedCall::of(FailureCause::Others, why, BTreeSet::new()))
+                    }
                 }
             }
             Err(ended) => {
@@ -142,7 +148,7 @@ impl Pool {
                 tracing::warn!(why = ended.why, at = ?ended.open, "a planning process ended during its work");
                 // Of a plan the parts that came are of use. Where there is nobody to be left out, it is tried as a whole.
                 let is_of_nobody = ended.extent == Extent::InAll && ended.open.is_empty();
-                if is_of_nobody && matches!(request, Request::Plan { .. }) {
+                if is_of_nobody && matches!(request, PlannerRequest::Plan { .. }) {
                     return Err(ended);
                 }
                 Err(self.state().exceeded.keep(key, ended, now()))
@@ -150,16 +156,16 @@ impl Pool {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, PoolState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A process for a mirror, when it is its turn.
-    fn take(&self, mirror: &Option<PathBuf>, budget: &Budget) -> Result<Process, Ended> {
+    fn take(&self, mirror: &Option<PathBuf>, budget: &Budget) -> Result<Process, FailedCall> {
         let mut state = self.state();
         loop {
             if budget.is_cancelled() {
-                return Err(Ended::cancelled());
+                return Err(FailedCall::cancelled());
             }
             match state.pick(mirror, self.processes.count.max(1)) {
                 Some(Pick::Idle(at)) => {
@@ -183,7 +189,7 @@ impl Pool {
             self.give_back(None);
             let program = self.processes.program.display();
             let why = format!("The planning process {program} cannot be started: {error}.");
-            Ended::of(Cause::Others, why, BTreeSet::new())
+            FailedCall::of(FailureCause::Others, why, BTreeSet::new())
         })
     }
 
@@ -215,15 +221,15 @@ impl Pool {
     }
 }
 
-fn encode(request: &Request) -> Result<Vec<u8>, Ended> {
+fn encode(request: &PlannerRequest) -> Result<Vec<u8>, FailedCall> {
     frame::encode(request, frame::LONGEST_REQUEST).map_err(|error| {
         let why = format!("The planning process cannot be asked: {error}.");
-        Ended::of(Cause::Content, why, BTreeSet::new())
+        FailedCall::of(FailureCause::Content, why, BTreeSet::new())
     })
 }
 
 /// What a request is remembered by: all that it reads, which is not the day.
-fn key(request: &Request) -> Result<String, Ended> {
+fn key(request: &PlannerRequest) -> Result<String, FailedCall> {
     Ok(sha256(&encode(&request.on_no_day())?))
 }
 
@@ -244,9 +250,9 @@ mod tests {
         let key = |text: &str, day| {
             let fleet = FleetRequest::of(tree(text), day);
             let some = BTreeSet::new();
-            let plan = Request::Plan { fleet: fleet.clone(), only: None, without: BTreeSet::new() };
-            let onboard = Request::Onboard { tree: tree(text), today: day, unplanned: some };
-            [Request::Open(fleet), plan, onboard].map(|request| key(&request).unwrap())
+            let plan = PlannerRequest::Plan { fleet: fleet.clone(), only: None, without: BTreeSet::new() };
+            let onboard = PlannerRequest::Onboard { tree: tree(text), today: day, unplanned: some };
+            [PlannerRequest::Open(fleet), plan, onboard].map(|request| key(&request).unwrap())
         };
         let known = key("one", date(2026, 11, 29));
         assert_eq!(key("one", date(2026, 11, 30)), known);
@@ -257,10 +263,10 @@ mod tests {
     #[test]
     fn no_repository_has_all_processes() {
         let mirror = |name: &str| Some(PathBuf::from(name));
-        let busy = |of: &[(&str, usize)]| State {
+        let busy = |of: &[(&str, usize)]| PoolState {
             running: of.iter().map(|(_, busy)| busy).sum(),
             busy: of.iter().map(|(name, busy)| (mirror(name), *busy)).collect(),
-            ..State::default()
+            ..PoolState::default()
         };
         for (of, count, picked) in [
             (&[][..], 4, Some(Pick::New)),

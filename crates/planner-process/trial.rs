@@ -10,24 +10,24 @@ use capstan_plan::settings::RepositorySettings;
 use jiff::Timestamp;
 use jiff::civil::Date;
 
-use super::{Cause, Ended, MOST_EXCEEDED, ProcessPlanner};
-use capstan_fleet::planner::process::{Request, TreeRef};
+use super::{FailedCall, FailureCause, MOST_EXCEEDED, ProcessPlanner};
+use capstan_fleet::planner::process::{PlannerRequest, TreeRef};
 use capstan_ports::{TrialFailed, TrialRenders};
 
 /// So long after a pause has ended something is tried again.
 const MOMENT: Duration = Duration::from_secs(1);
 
-impl From<Ended> for TrialFailed {
-    fn from(ended: Ended) -> Self {
+impl From<FailedCall> for TrialFailed {
+    fn from(ended: FailedCall) -> Self {
         match ended.cause {
-            Cause::Content => Self::TooLarge(ended.told("")),
-            Cause::Slow => {
+            FailureCause::Content => Self::TooLarge(ended.describe("")),
+            FailureCause::Slow => {
                 let left = ended.until.map(|until| until.duration_since(Timestamp::now()));
                 let again_after = left.map(|left| Duration::try_from(left).unwrap_or_default() + MOMENT);
-                Self::TooSlow { why: ended.told(""), again_after }
+                Self::TooSlow { why: ended.describe(""), again_after }
             }
-            Cause::Killed => Self::Killed(ended.why),
-            Cause::Others => Self::Unavailable(ended.why),
+            FailureCause::Killed => Self::Killed(ended.why),
+            FailureCause::Others => Self::Unavailable(ended.why),
         }
     }
 }
@@ -41,8 +41,8 @@ impl TrialRenders for ProcessPlanner {
     ) -> Result<(), TrialFailed> {
         let tree = TreeRef::of(tree.as_ref());
         let request = match settings {
-            Some(settings) => Request::Try { tree, settings: settings.clone(), clusters: Vec::new() },
-            None => Request::open(tree, today),
+            Some(settings) => PlannerRequest::Try { tree, settings: settings.clone(), clusters: Vec::new() },
+            None => PlannerRequest::open(tree, today),
         };
         self.pool.parts(&request, &mut self.budget())?;
         Ok(())
@@ -59,8 +59,11 @@ impl TrialRenders for ProcessPlanner {
         let mut failed = BTreeMap::new();
         let mut deaths = 0;
         loop {
-            let request =
-                Request::Try { tree: tree.clone(), settings: settings.clone(), clusters: clusters.clone() };
+            let request = PlannerRequest::Try {
+                tree: tree.clone(),
+                settings: settings.clone(),
+                clusters: clusters.clone(),
+            };
             let Err(ended) = self.pool.parts(&request, &mut self.budget()) else { return Ok(failed) };
             if !ended.cause.is_theirs() || ended.open.is_empty() {
                 return Err(ended.into());
@@ -94,10 +97,11 @@ mod tests {
 
     #[test]
     fn what_took_too_long_is_tried_again_when_its_pause_is_over() {
-        let ended = Ended::of(Cause::Slow, "Too slow.".to_owned(), BTreeSet::new());
+        let ended = FailedCall::of(FailureCause::Slow, "Too slow.".to_owned(), BTreeSet::new());
         let hour = Duration::from_hours(1);
         let until = Some(Timestamp::now() + hour);
-        let TrialFailed::TooSlow { again_after: Some(after), .. } = Ended { until, ..ended.clone() }.into()
+        let TrialFailed::TooSlow { again_after: Some(after), .. } =
+            FailedCall { until, ..ended.clone() }.into()
         else {
             panic!("it took too long");
         };

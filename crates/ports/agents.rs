@@ -57,7 +57,7 @@ pub enum TokenUse {
 
 /// What became of something that an agent said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Heard {
+pub enum ReportReceipt {
     Stored,
     /// It was of nothing that is waited for: nothing changed.
     NotAwaited,
@@ -163,7 +163,7 @@ pub trait AgentWork: Send + Sync {
         id: &PreflightId,
         agent: &AgentId,
         answer: &PreflightAnswer,
-    ) -> Result<Heard, RecordsError>;
+    ) -> Result<ReportReceipt, RecordsError>;
 }
 
 /// A merged pull request whose rollout is followed.
@@ -236,7 +236,7 @@ pub trait RolloutRecords: Send + Sync {
         agent: &Agent,
         name: &str,
         reports: &[RolloutReport],
-    ) -> Result<Heard, RecordsError>;
+    ) -> Result<ReportReceipt, RecordsError>;
     /// The last reports on the clusters of a repository, from any agent.
     async fn standings(&self, repository: u64) -> Result<Vec<(ClusterId, ClusterStanding)>, RecordsError>;
     /// The last reports on one cluster, from any agent.

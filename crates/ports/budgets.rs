@@ -15,7 +15,7 @@ pub struct KeptBudget {
 
 /// Whether a budget was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kept {
+pub enum BudgetWrite {
     /// It was.
     Written,
     /// Another process wrote it since it was read: read it again, and decide again.
@@ -35,5 +35,5 @@ pub trait Budgets: Send + Sync {
         counted_for: &str,
         read: Option<u64>,
         ledger: &str,
-    ) -> Result<Kept, RecordsError>;
+    ) -> Result<BudgetWrite, RecordsError>;
 }

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use capstan_plan::settings::OperatorHost;
-use capstan_providers::{CREDENTIAL_NAMES, OciArtifact, Origin, ProviderKind, Published, Scheme, Wanted};
+use capstan_providers::{
+    CREDENTIAL_NAMES, ComponentOrigin, MissingComponents, OciArtifact, ProviderKind, Published, Scheme,
+};
 use secrecy::{ExposeSecret as _, SecretString};
 use url::Url;
 
@@ -37,13 +39,13 @@ pub trait ComponentSource: Send + Sync {
 /// longest ago go first. That there were some of which digest is remembered longer than they are.
 pub trait ComponentCache: Send + Sync {
     /// The stored components; may take long. Damaged ones count as absent.
-    fn find(&self, repository: u64, wanted: &Wanted) -> KeptComponents;
+    fn find(&self, repository: u64, wanted: &MissingComponents) -> KeptComponents;
 
     /// Keeps them; may take long.
     ///
     /// # Errors
     /// They cannot be written: why, as a sentence without a full stop.
-    fn keep(&self, repository: u64, wanted: &Wanted, published: &Published) -> Result<(), String>;
+    fn keep(&self, repository: u64, wanted: &MissingComponents, published: &Published) -> Result<(), String>;
 }
 
 /// What is kept of components.
@@ -64,7 +66,7 @@ pub struct WantedComponents {
     /// `spec.version`; `None` = the newest.
     pub version: Option<String>,
     /// From where.
-    pub origin: Origin,
+    pub origin: ComponentOrigin,
     /// Who asks.
     pub credentials: SourceCredentials,
     /// The SHA-256 of the components that was recorded of this version, if one was.
@@ -174,7 +176,7 @@ impl AllowedHosts {
     }
 
     /// Whether what is published there may be asked for.
-    pub fn allow_origin(&self, origin: &Origin) -> bool {
+    pub fn allow_origin(&self, origin: &ComponentOrigin) -> bool {
         let scheme = origin.scheme();
         let (host, port) = match origin.host().rsplit_once(':') {
             Some((host, port)) => (host, port.parse().ok()),

@@ -7,7 +7,7 @@ use capstan_facts::Agent;
 use capstan_live::agent::{Kubeconfig, KubeconfigFile, KubeconfigForm};
 use capstan_model::ids::ClusterId;
 
-use super::{Heard, RecordsError};
+use super::{RecordsError, ReportReceipt};
 
 /// A file that is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,14 +25,14 @@ pub struct KeptKubeconfig {
 #[async_trait]
 pub trait KubeconfigRecords: Send + Sync {
     /// Keeps the file of a cluster in the place of an earlier one, or none any more. Of an agent that is revoked nothing is
-    /// kept; [`Heard::NotAwaited`] where it is as it was.
+    /// kept; [`ReportReceipt::NotAwaited`] where it is as it was.
     async fn keep_kubeconfig(
         &self,
         repository: u64,
         agent: &Agent,
         cluster: &ClusterId,
         file: Option<&KubeconfigFile>,
-    ) -> Result<Heard, RecordsError>;
+    ) -> Result<ReportReceipt, RecordsError>;
     /// The file of a cluster of that form, unless what is in it has ended.
     async fn kubeconfig(
         &self,

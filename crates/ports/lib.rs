@@ -64,11 +64,11 @@ mod workspace;
 
 pub use agent_records::AgentRecords;
 pub use agents::{
-    AgentWork, Enrolled, Enrolment, FollowedCluster, FollowedMerge, Heard, Invitation, MergeSettled,
-    PendingReport, ReportedToGitHub, RolloutRecords, TokenUse, WatchedRepository,
+    AgentWork, Enrolled, Enrolment, FollowedCluster, FollowedMerge, Invitation, MergeSettled, PendingReport,
+    ReportReceipt, ReportedToGitHub, RolloutRecords, TokenUse, WatchedRepository,
 };
 pub use app_manifest::{AppKeeper, AppManifests, CreatedApp, ManifestError};
-pub use budgets::{Budgets, Kept, KeptBudget};
+pub use budgets::{BudgetWrite, Budgets, KeptBudget};
 pub use capstan_facts::{
     ANNOTATIONS_PER_CALL, Agent, Arrivals, AuditEntry, BranchHead, CampaignLimits, CampaignProgress,
     CampaignRecord, CampaignTarget, CheckConclusion, CheckRecord, CheckRun, CheckState, CheckVerdict,
@@ -98,18 +98,18 @@ pub use kubeconfigs::{KeptKubeconfig, KubeconfigRecords};
 pub use leadership::{Fence, Leadership, NamespacedLeadership, Term};
 pub use maintenance::{DatabaseCheck, DatabaseFinding, Transferred};
 pub use management_cluster::{
-    ApiKind, ApiObject, As, Change, Contested, Deleted, HeldRights, KindsInNamespaces, LiveChange,
-    LiveChanges, LiveError, ManagementCluster, Part as ObjectPart, Post, Preconditions, Run, Scope,
-    ServiceAccount, Watched,
+    ApiKind, ApiObject, As, Contested, Deleted, HeldRights, KindScope, KindsInNamespaces, LiveChange,
+    LiveChanges, LiveError, ManagementCluster, ObjectChange, PatchedPart as ObjectPart, Post, Preconditions,
+    Run, ServiceAccount, Watched,
 };
 pub use mirror::{Mirror, MirrorError};
 pub use missed_deliveries::{DeliveryAttempt, DeliveryLog, MissedDeliveries, Redelivery};
 pub use pages::{
-    Again, AuditFilter, ClusterFilter, ClusterOrder, DeliveryFilter, DeliveryOutcome, ListExtent,
-    MOST_ORDERS, Ordered, PageRecords, Part, ShownAudit, ShownCampaign, ShownDelivery, ShownMerge,
-    ShownRepository, ShownRolling, ShownTarget, SortKey, VersionShare, VisibleRepositories,
+    Again, AuditFilter, ClusterFilter, ClusterOrder, DeliveryFilter, DeliveryOutcome, ListExtent, ListPart,
+    MOST_ORDERS, Ordered, PageRecords, ShownAudit, ShownCampaign, ShownDelivery, ShownMerge, ShownRepository,
+    ShownRolling, ShownTarget, SortKey, VersionShare, VisibleRepositories,
 };
-pub use queue::{Cause, ClaimedJob, DeadJob, Fate, JobRequest, Jobs, Lease};
+pub use queue::{ClaimedJob, DeadJob, Fate, JobCause, JobRequest, Jobs, Lease};
 pub use records::{Records, RecordsError};
 pub use retention::{KeptRepository, MirrorShelf, Retention};
 pub use sign_in::{SignIn, SignInError};

@@ -9,7 +9,7 @@ use std::fmt;
 use std::pin::Pin;
 
 use async_trait::async_trait;
-pub use capstan_live::applying::Scope;
+pub use capstan_live::applying::KindScope;
 use capstan_live::applying::{ApiRefusal, RefusalKind};
 use capstan_model::object::{FieldPath, ObjectId, api_group};
 use futures_util::Stream;
@@ -179,7 +179,7 @@ pub struct Preconditions<'a> {
 
 /// Which part of an object is patched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Part {
+pub enum PatchedPart {
     /// The object, without its status where that is a part of its own.
     Whole,
     Status,
@@ -205,7 +205,7 @@ pub struct LiveChange {
     /// Which object.
     pub object: ObjectId,
     /// What of it.
-    pub change: Change,
+    pub change: ObjectChange,
     /// Its `metadata.resourceVersion` after that, by which one knows the echo of one's own write again; empty
     /// where it is not known.
     pub resource_version: String,
@@ -213,7 +213,7 @@ pub struct LiveChange {
 
 /// What changed of a live object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Change {
+pub enum ObjectChange {
     /// It is new.
     Added,
     /// What is desired of it: spec or data, labels, annotations, owners, finalizers.
@@ -376,7 +376,7 @@ pub trait ManagementCluster: Send + Sync {
         &self,
         by: &As,
         object: &ApiObject,
-        part: Part,
+        part: PatchedPart,
         patch: &Value,
         run: Run,
     ) -> Result<Value, LiveError>;
@@ -401,7 +401,7 @@ pub trait ManagementCluster: Send + Sync {
     ) -> Result<(), LiveError>;
     /// Whether objects of a kind live in namespaces; `None` where the kind (in that version, if one is given)
     /// is not served. Never answers `None` from memory.
-    async fn scope(&self, kind: &ApiKind) -> Result<Option<Scope>, LiveError>;
+    async fn scope(&self, kind: &ApiKind) -> Result<Option<KindScope>, LiveError>;
     /// Every kind that lives in namespaces and can be listed. Never from memory.
     async fn kinds_in_namespaces(&self) -> Result<KindsInNamespaces, LiveError>;
     /// Watches all objects of these kinds, as the channel lists them at a time, through restarts of the API

@@ -40,7 +40,7 @@ pub struct ListExtent {
 
 /// A part of a list that nobody counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Part<T> {
+pub struct ListPart<T> {
     pub items: Vec<T>,
     /// Whether there are more behind them.
     pub more: bool,
@@ -381,7 +381,7 @@ pub trait PageRecords: Send + Sync {
         &self,
         sight: &VisibleRepositories,
         extent: ListExtent,
-    ) -> Result<Part<ShownRolling>, RecordsError>;
+    ) -> Result<ListPart<ShownRolling>, RecordsError>;
     /// The releases that move through campaigns, by repository, campaign and release; at most 200.
     async fn moving_campaigns(&self, sight: &VisibleRepositories)
     -> Result<Vec<ShownCampaign>, RecordsError>;
@@ -413,7 +413,7 @@ pub trait PageRecords: Send + Sync {
         sight: &VisibleRepositories,
         filter: &DeliveryFilter,
         extent: ListExtent,
-    ) -> Result<Part<ShownDelivery>, RecordsError>;
+    ) -> Result<ListPart<ShownDelivery>, RecordsError>;
     /// The repository that a delivery named, where it is one that is known.
     async fn repository_of(&self, guid: &str) -> Result<Option<u64>, RecordsError>;
     /// The audit trail, newest first.
@@ -422,7 +422,7 @@ pub trait PageRecords: Send + Sync {
         sight: &VisibleRepositories,
         filter: &AuditFilter,
         extent: ListExtent,
-    ) -> Result<Part<ShownAudit>, RecordsError>;
+    ) -> Result<ListPart<ShownAudit>, RecordsError>;
     /// All agents, revoked ones too, by time of enrolment.
     async fn reconcilers(&self) -> Result<Vec<Agent>, RecordsError>;
     /// Queues the repositories of a delivery again, and records the person in the audit trail.

@@ -26,12 +26,12 @@ pub struct JobRequest {
     /// The repository's present name.
     pub name: RepositoryName,
     /// Why.
-    pub cause: Cause,
+    pub cause: JobCause,
 }
 
 /// Why a job is queued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Cause {
+pub enum JobCause {
     /// A webhook, or a person: revives a dead job.
     Event,
     /// The bot has just started: revives a dead job.
@@ -40,7 +40,7 @@ pub enum Cause {
     Resync,
 }
 
-impl Cause {
+impl JobCause {
     /// The word for it in records and on pages.
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -50,6 +50,8 @@ pub trait Workspace {
     /// A path of the repository as it was typed: absolute, or relative to the folder in which the checkout was opened.
     /// `None` where it leads out of the repository. Nothing has to be there.
     fn path(&self, typed: &str) -> Option<RepoPath>;
+    /// Where the repository is fetched from: the URLs of its remotes, without credentials that they may hold.
+    fn remotes(&self) -> Vec<String>;
     /// What `git add -A` would take.
     fn work_tree(&self) -> Result<Arc<dyn Tree>, WorkspaceError>;
     /// The content of a revision: a branch, a tag, an id, `HEAD~2`.

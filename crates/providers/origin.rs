@@ -50,7 +50,7 @@ impl Scheme {
 
 /// Where components are published.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Origin {
+pub enum ComponentOrigin {
     /// An artifact in an OCI registry.
     Oci(OciArtifact),
     /// Files of a release on GitHub or a GitHub Enterprise Server.
@@ -103,7 +103,7 @@ pub struct GitLabPackage {
     pub file: String,
 }
 
-impl Origin {
+impl ComponentOrigin {
     /// Host, and port where one is written.
     pub fn host(&self) -> &str {
         match self {
@@ -141,7 +141,7 @@ impl fmt::Display for OciArtifact {
     }
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for ComponentOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Oci(artifact) => artifact.fmt(f),
@@ -216,13 +216,13 @@ impl Provider {
     ///
     /// # Errors
     /// An invalid address; a name that clusterctl does not know, without a source.
-    pub fn origin(&self) -> Result<Option<Origin>, Refusal> {
+    pub fn origin(&self) -> Result<Option<ComponentOrigin>, Refusal> {
         let version = self.spec.version.as_deref();
         let origin = match &self.spec.source {
             Some(FetchSource::Selector(_)) => return Ok(None),
-            Some(FetchSource::Oci(address)) => OciArtifact::parse(address, version).map(Origin::Oci),
+            Some(FetchSource::Oci(address)) => OciArtifact::parse(address, version).map(ComponentOrigin::Oci),
             Some(FetchSource::Url(address)) => self.of_url(address),
-            None => self.known_release().map(Origin::GitHub),
+            None => self.known_release().map(ComponentOrigin::GitHub),
         };
         origin.map(Some).map_err(|refusal| refusal.of(self.subject()).at(self.place.clone()))
     }
@@ -245,7 +245,7 @@ impl Provider {
         })
     }
 
-    fn of_url(&self, address: &str) -> Result<Origin, Refusal> {
+    fn of_url(&self, address: &str) -> Result<ComponentOrigin, Refusal> {
         const FORMS: &str = "`https://HOST/OWNER/REPOSITORY/releases[/TAG[/FILE]]` or `https://HOST/api/v4/projects/PROJECT/packages/generic/PACKAGE/VERSION/FILE`";
         let refuse = |why: &str| {
             let shown = without_credentials(address);
@@ -272,7 +272,7 @@ impl Provider {
         let version = self.spec.version.clone();
         match parts.as_slice() {
             ["api", "v4", "projects", project, "packages", "generic", package, written, file] => {
-                Ok(Origin::GitLab(GitLabPackage {
+                Ok(ComponentOrigin::GitLab(GitLabPackage {
                     scheme,
                     host: host.to_owned(),
                     project: (*project).to_owned(),
@@ -285,7 +285,7 @@ impl Provider {
             [owner, repository, "releases", rest @ ..] if rest.len() <= 2 => {
                 let written = rest.first().filter(|tag| **tag != "latest").map(|tag| (*tag).to_owned());
                 let file = rest.get(1).map(|file| (*file).to_owned());
-                Ok(Origin::GitHub(GitHubRelease {
+                Ok(ComponentOrigin::GitHub(GitHubRelease {
                     scheme,
                     host: host.to_owned(),
                     owner: (*owner).to_owned(),

@@ -12,7 +12,7 @@ use capstan_model::tree::Tree;
 use serde::{Deserialize, Serialize};
 
 use super::kind::ProviderKind;
-use super::origin::Origin;
+use super::origin::ComponentOrigin;
 use super::published::Published;
 use super::set::ProviderSet;
 use super::source::is_at_hand;
@@ -20,14 +20,14 @@ use super::spec::Provider;
 
 /// Components of one version that are not at hand. Two providers that want the same want equal ones.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Wanted {
+pub struct MissingComponents {
     /// For a provider of this kind.
     pub kind: ProviderKind,
     pub name: String,
     /// `spec.version`.
     pub version: String,
     /// Where they are published.
-    pub origin: Origin,
+    pub origin: ComponentOrigin,
     /// The SHA-256 of the components that the set records of this version, in hex digits, if it does.
     pub recorded: Option<String>,
 }
@@ -57,10 +57,10 @@ pub enum Supply {
 
 /// What is known of wanted components.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Vec<(Wanted, Supply)>", into = "Vec<(Wanted, Supply)>")]
-pub struct Supplies(BTreeMap<Wanted, Supply>);
+#[serde(from = "Vec<(MissingComponents, Supply)>", into = "Vec<(MissingComponents, Supply)>")]
+pub struct Supplies(BTreeMap<MissingComponents, Supply>);
 
-impl Wanted {
+impl MissingComponents {
     /// What a provider wants; `None` where it names no version, or has its components in ConfigMaps, or says wrong where
     /// they are. `recorded` is version and SHA-256 that its set records.
     pub fn of(provider: &Provider, recorded: Option<(&str, &str)>) -> Option<Self> {
@@ -100,7 +100,7 @@ impl Supply {
 
 impl Supplies {
     /// Adds a result; it replaces an earlier one for the same components.
-    pub fn add(&mut self, wanted: Wanted, supply: Supply) {
+    pub fn add(&mut self, wanted: MissingComponents, supply: Supply) {
         self.0.insert(wanted, supply);
     }
 
@@ -110,12 +110,12 @@ impl Supplies {
     }
 
     /// What is known of these; `None` where nobody asked.
-    pub fn of(&self, wanted: &Wanted) -> Option<&Supply> {
+    pub fn of(&self, wanted: &MissingComponents) -> Option<&Supply> {
         self.0.get(wanted)
     }
 
     /// All of them, in order.
-    pub fn iter(&self) -> impl Iterator<Item = (&Wanted, &Supply)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&MissingComponents, &Supply)> {
         self.0.iter()
     }
 
@@ -126,19 +126,19 @@ impl Supplies {
 
     /// Those of them that are among these.
     #[must_use]
-    pub fn only<'w>(&self, wanted: impl IntoIterator<Item = &'w Wanted>) -> Self {
-        let known = |wanted: &Wanted| Some((wanted.clone(), self.0.get(wanted)?.clone()));
+    pub fn only<'w>(&self, wanted: impl IntoIterator<Item = &'w MissingComponents>) -> Self {
+        let known = |wanted: &MissingComponents| Some((wanted.clone(), self.0.get(wanted)?.clone()));
         Self(wanted.into_iter().filter_map(known).collect())
     }
 }
 
-impl From<Vec<(Wanted, Supply)>> for Supplies {
-    fn from(all: Vec<(Wanted, Supply)>) -> Self {
+impl From<Vec<(MissingComponents, Supply)>> for Supplies {
+    fn from(all: Vec<(MissingComponents, Supply)>) -> Self {
         Self(all.into_iter().collect())
     }
 }
 
-impl From<Supplies> for Vec<(Wanted, Supply)> {
+impl From<Supplies> for Vec<(MissingComponents, Supply)> {
     fn from(supplies: Supplies) -> Self {
         supplies.0.into_iter().collect()
     }
@@ -148,11 +148,11 @@ impl From<Supplies> for Vec<(Wanted, Supply)> {
 #[derive(Debug, Default)]
 pub struct Supplied {
     /// What nobody asked for yet.
-    pub unasked: Vec<Wanted>,
+    pub unasked: Vec<MissingComponents>,
     /// What is something else now than it was, with both digests: known and found.
-    pub moved: Vec<(Wanted, [String; 2])>,
+    pub moved: Vec<(MissingComponents, [String; 2])>,
     /// The SHA-256 of what is not at hand, where it is known.
-    pub held: Vec<(Wanted, String)>,
+    pub held: Vec<(MissingComponents, String)>,
 }
 
 /// Gives a set what is known of the components that it has not at hand. `recorded` is what its `capstan.yaml` records of
@@ -168,8 +168,8 @@ pub fn supply(
     let record = |provider: &Provider| {
         recorded.get(&provider.label()).map(|(version, sha256)| (version.as_str(), sha256.as_str()))
     };
-    let of = |provider: &Provider| Wanted::of(provider, record(provider));
-    let all: Vec<Wanted> = set.providers().iter().filter(lacks).filter_map(of).collect();
+    let of = |provider: &Provider| MissingComponents::of(provider, record(provider));
+    let all: Vec<MissingComponents> = set.providers().iter().filter(lacks).filter_map(of).collect();
     for wanted in all {
         let label = wanted.label();
         match supplies.of(&wanted) {

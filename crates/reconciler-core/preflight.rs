@@ -103,8 +103,8 @@ pub fn add_of_hosts(answer: &mut PreflightAnswer, reason: Reason) {
     let weight = match reason.severity {
         Severity::Error => Weight::Impossible,
         // What is unknown prevents a yes; a mere warning does not.
-        _ if is_untold => Weight::Untold,
-        _ => Weight::Told,
+        _ if is_untold => Weight::Unknown,
+        _ => Weight::Notable,
     };
     add(answer, weight, reason);
 }
@@ -128,10 +128,10 @@ pub fn add_of_cloud(answer: &mut PreflightAnswer, reason: &CloudReason, objects:
 fn add(answer: &mut PreflightAnswer, weight: Weight, reason: Reason) {
     match weight {
         Weight::Impossible => answer.verdict = PreflightVerdict::Rejected,
-        Weight::Untold if answer.verdict == PreflightVerdict::Accepted => {
+        Weight::Unknown if answer.verdict == PreflightVerdict::Accepted => {
             answer.verdict = PreflightVerdict::NotVerifiable;
         }
-        Weight::Untold | Weight::Told => {}
+        Weight::Unknown | Weight::Notable => {}
     }
     answer.reasons.push(reason);
 }
@@ -232,11 +232,11 @@ mod tests {
         };
         for (before, weight, expected, severity) in [
             (Accepted, Weight::Impossible, Rejected, Severity::Error),
-            (Accepted, Weight::Untold, NotVerifiable, Severity::Warning),
-            (Accepted, Weight::Told, Accepted, Severity::Warning),
-            (NotVerifiable, Weight::Told, NotVerifiable, Severity::Warning),
+            (Accepted, Weight::Unknown, NotVerifiable, Severity::Warning),
+            (Accepted, Weight::Notable, Accepted, Severity::Warning),
+            (NotVerifiable, Weight::Notable, NotVerifiable, Severity::Warning),
             (NotVerifiable, Weight::Impossible, Rejected, Severity::Error),
-            (Rejected, Weight::Untold, Rejected, Severity::Warning),
+            (Rejected, Weight::Unknown, Rejected, Severity::Warning),
         ] {
             let mut answer = answer(before);
             add_of_cloud(&mut answer, &of_cloud(weight), &[]);

@@ -17,8 +17,8 @@ use serde_json::Value;
 use tokio::sync::{Semaphore, SemaphorePermit, watch};
 
 use capstan_ports::{
-    ApiKind, ApiObject, As, Contested, Deleted, Fence, HeldRights, KindsInNamespaces, LiveChanges, LiveError,
-    ManagementCluster, ObjectPart, Post, Preconditions, Run, Scope, Watched,
+    ApiKind, ApiObject, As, Contested, Deleted, Fence, HeldRights, KindScope, KindsInNamespaces, LiveChanges,
+    LiveError, ManagementCluster, ObjectPart, Post, Preconditions, Run, Watched,
 };
 
 /// A management cluster behind the gate.
@@ -192,7 +192,7 @@ impl ManagementCluster for Gate {
         self.live.take_over(by, object, from, let_go).await
     }
 
-    async fn scope(&self, kind: &ApiKind) -> Result<Option<Scope>, LiveError> {
+    async fn scope(&self, kind: &ApiKind) -> Result<Option<KindScope>, LiveError> {
         let _place = self.place().await;
         self.live.scope(kind).await
     }

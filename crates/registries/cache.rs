@@ -11,7 +11,7 @@ use std::sync::Mutex;
 use std::time::SystemTime;
 
 use capstan_model::digest::sha256;
-use capstan_providers::{COMPONENTS_BYTES, METADATA_BYTES, Published, Wanted};
+use capstan_providers::{COMPONENTS_BYTES, METADATA_BYTES, MissingComponents, Published};
 use serde::{Deserialize, Serialize};
 
 use capstan_ports::{ComponentCache, KeptComponents};
@@ -75,7 +75,7 @@ impl FolderCache {
         self.folder.join(repository.to_string())
     }
 
-    fn entry(&self, repository: u64, wanted: &Wanted) -> PathBuf {
+    fn entry(&self, repository: u64, wanted: &MissingComponents) -> PathBuf {
         // Their record is not part of their content.
         let parts = [
             wanted.kind.name(),
@@ -168,7 +168,7 @@ fn read(path: &Path, most: usize, digest: &str) -> Option<String> {
 }
 
 impl ComponentCache for FolderCache {
-    fn find(&self, repository: u64, wanted: &Wanted) -> KeptComponents {
+    fn find(&self, repository: u64, wanted: &MissingComponents) -> KeptComponents {
         let entry = self.entry(repository, wanted);
         let kept = fs::read(entry.join(KEPT)).ok();
         let Some(kept) = kept.and_then(|kept| serde_json::from_slice::<CacheIndex>(&kept).ok()) else {
@@ -192,7 +192,7 @@ impl ComponentCache for FolderCache {
         KeptComponents { published, sha256: Some(sha256) }
     }
 
-    fn keep(&self, repository: u64, wanted: &Wanted, published: &Published) -> Result<(), String> {
+    fn keep(&self, repository: u64, wanted: &MissingComponents, published: &Published) -> Result<(), String> {
         let _writing = self.writing.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let entry = self.entry(repository, wanted);
         let failed = |error: io::Error| format!("{} cannot be written: {error}", entry.display());
@@ -203,16 +203,18 @@ impl ComponentCache for FolderCache {
 
 #[cfg(test)]
 mod tests {
-    use capstan_providers::{OciArtifact, Origin, ProviderKind};
+    use capstan_providers::{ComponentOrigin, OciArtifact, ProviderKind};
 
     use super::*;
 
-    fn wanted(version: &str) -> Wanted {
-        Wanted {
+    fn wanted(version: &str) -> MissingComponents {
+        MissingComponents {
             kind: ProviderKind::Infrastructure,
             name: "own".to_owned(),
             version: version.to_owned(),
-            origin: Origin::Oci(OciArtifact::parse("registry.example.com/own", Some(version)).unwrap()),
+            origin: ComponentOrigin::Oci(
+                OciArtifact::parse("registry.example.com/own", Some(version)).unwrap(),
+            ),
             recorded: None,
         }
     }
@@ -232,7 +234,7 @@ mod tests {
         let components = published("v1.0.0", "a: 1\n");
         first.keep(7, &wanted("v1.0.0"), &components).unwrap();
         let next = cache(folder.path(), CacheLimits::default());
-        let found = next.find(7, &Wanted { recorded: Some("ab".to_owned()), ..wanted("v1.0.0") });
+        let found = next.find(7, &MissingComponents { recorded: Some("ab".to_owned()), ..wanted("v1.0.0") });
         assert_eq!(found.published.as_ref(), Some(&components));
         // As `printf 'a: 1\n' | sha256sum` says it.
         let digest = "37b128c59f1f5097f73f82691cb519f1f568667faab5ced1b4ab979d36837eae";

@@ -21,7 +21,7 @@ mod http;
 mod oci;
 
 use async_trait::async_trait;
-use capstan_providers::{OciArtifact, Origin, Published, check_metadata};
+use capstan_providers::{ComponentOrigin, OciArtifact, Published, check_metadata};
 
 pub use self::cache::{CacheLimits, FolderCache};
 use self::http::RegistryHttp;
@@ -54,9 +54,9 @@ impl Fetcher {
     async fn files(&self, wanted: &WantedComponents) -> Result<VersionFiles, FetchError> {
         let credentials = &wanted.credentials;
         match &wanted.origin {
-            Origin::Oci(artifact) => oci::fetch(&self.http, artifact, wanted).await,
-            Origin::GitHub(release) => github::fetch(&self.http, release, credentials).await,
-            Origin::GitLab(package) => gitlab::fetch(&self.http, package, credentials).await,
+            ComponentOrigin::Oci(artifact) => oci::fetch(&self.http, artifact, wanted).await,
+            ComponentOrigin::GitHub(release) => github::fetch(&self.http, release, credentials).await,
+            ComponentOrigin::GitLab(package) => gitlab::fetch(&self.http, package, credentials).await,
         }
     }
 }

@@ -107,7 +107,7 @@ pub fn pressed_meanwhile(button: &str, by: &str) -> String {
 /// The full plan of one cluster, in an answer that shows `plans` of them.
 pub fn plan_answer(proposal: &Proposal<'_>, plans: usize) -> Answer {
     // The same comment may ask for something else too.
-    Answer::told(visible_plan(proposal, (MAX_BODY - 5_000) / plans.max(1)))
+    Answer::info(visible_plan(proposal, (MAX_BODY - 5_000) / plans.max(1)))
 }
 
 /// Explains a rule: what it finds, why, and its severity here.
@@ -120,7 +120,7 @@ pub fn rule_answer(rule: &About, severities: &Severities) -> Answer {
     };
     let is_own = severities.of(rule.entry) == Some(rule.entry.severity());
     let set = if is_own { "" } else { ", as `policy` in `.capstan.yaml` says" };
-    Answer::told(format!(
+    Answer::info(format!(
         "### `{id}`\n\nSeverity here: **{severity}**{set}.\n\n{}\n\n{}\n\nSource: <{}>\n\n`capstan rules {id}` shows it broken and kept.\n",
         prose(&rule.summary(), 2_000),
         prose(&rule.reason(), 4_000),
@@ -181,7 +181,9 @@ pub fn status_answer(status: &Status<'_>) -> Answer {
     rows.extend(
         status.decisions.release.as_ref().map(|release| ("Asked for", code(&release.to_string(), 200))),
     );
-    rows.extend(status.decisions.hold.as_ref().map(|hold| ("Hold", prose(&hold_in_words(hold), 900))));
+    let hold = status.decisions.hold.as_ref().map(hold_in_words);
+    let hold = hold.filter(|hold| !status.why.contains(hold.trim_end_matches('.')));
+    rows.extend(hold.map(|hold| ("Hold", prose(&hold, 900))));
     let overrides = status.decisions.overrides.iter();
     rows.extend(overrides.map(|one| ("Overridden", prose(&override_in_words(one), 900))));
     rows.extend(status.decisions.settled.iter().map(|one| ("Settled", settled_in_words(one, status.kind))));
@@ -191,7 +193,7 @@ pub fn status_answer(status: &Status<'_>) -> Answer {
     for (what, value) in rows {
         text.push_str(&format!("| {what} | {} |\n", value.replace('|', "\\|").replace('\n', " ")));
     }
-    Answer::told(text)
+    Answer::info(text)
 }
 
 fn settled_in_words(one: &SettledConflict, kind: &SourceKind) -> String {
@@ -285,7 +287,7 @@ pub fn shown(cluster: &str, sentence: &str) -> Answer {
 
 /// A sentence about one cluster.
 pub fn about(cluster: &str, sentence: &str) -> Answer {
-    Answer::told(sentence_about(cluster, sentence))
+    Answer::info(sentence_about(cluster, sentence))
 }
 
 fn sentence_about(cluster: &str, sentence: &str) -> String {

@@ -6,6 +6,7 @@ use super::merging::approvals_above;
 use super::pages::{findings_head, percent_encoded};
 use super::title::records_inferred;
 use super::{Block, BlockKey, headline, provider_changes, service_changes, tables, values};
+use capstan_campaign::wording::minute;
 use capstan_model::digest::sha256;
 use capstan_model::source::SourceKind;
 use capstan_model::wording::sentence;
@@ -110,8 +111,7 @@ pub(super) fn offered_before(previous: &[PreviousOffer]) -> String {
         return String::new();
     }
     let row = |one: &PreviousOffer| {
-        let until = one.until.strftime("%Y-%m-%d %H:%M UTC");
-        format!("- {}, until {until}\n", code(&one.source.source().to_string(), 200))
+        format!("- {}, until {}\n", code(&one.source.source().to_string(), 200), minute(one.until))
     };
     let rows: String = previous.iter().rev().map(row).collect();
     format!("\n### Offered here before\n\n{rows}")
@@ -319,10 +319,14 @@ fn next_steps(proposal: &Proposal<'_>) -> String {
         None => "No reconciler reports on this cluster, so machines of an earlier upgrade may still be rolling. Look before you merge.".to_owned(),
         Some(name) => format!("The reconciler on {} follows the machines after the merge. The check `capstan/rollout` here shows their progress.", code(name, 100)),
     };
-    let decline = values::how_to_decline(proposal.upgrade).map_or_else(
-        || format!("Close this pull request to decline this {kind}: Capstan does not offer it again, only a newer one."),
-        str::to_owned,
-    );
+    let back = proposal.decisions.rollback.as_ref().map(|back| code(&back.leaves, 200));
+    let decline = match (back, values::how_to_decline(proposal.upgrade)) {
+        (Some(leaves), _) => format!("Close this pull request to keep {leaves}."),
+        (None, Some(decline)) => decline.to_owned(),
+        (None, None) => format!(
+            "Close this pull request to decline this {kind}: Capstan does not offer it again, only a newer one."
+        ),
+    };
     let replaced = if is_new {
         "Machines are made only after the merge."
     } else {

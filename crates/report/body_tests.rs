@@ -12,7 +12,7 @@ use capstan_model::tree::{CommitId, RepoPath};
 use capstan_model::version::KubernetesVersion;
 use capstan_plan::proposal::Sidebar;
 use capstan_plan::upgrade::{
-    Certainty, Change, Conflict, Course, Reason, Rollout, Side, ValuesStep, Versions,
+    Certainty, Change, ChangeReason, Conflict, Course, Rollout, Side, ValuesStep, Versions,
 };
 
 fn object(kind: &str) -> ObjectId {
@@ -36,7 +36,7 @@ pub(crate) fn change(path: &str, old: serde_json::Value, new: serde_json::Value)
         old: Some(old),
         new: Some(new),
         from: None,
-        reason: Reason::Release,
+        reason: ChangeReason::Release,
     }
 }
 
@@ -243,6 +243,44 @@ fn the_body_counts_what_is_applied_as_the_check_does() {
 }
 
 #[test]
+fn files_without_an_edit_are_not_counted_and_a_template_comes_after_its_object() {
+    let record = FileChange {
+        path: RepoPath::parse("gauss/peu01/capstan.yaml").unwrap(),
+        before: None,
+        after: Some("release: aws/v22.0.0\n".to_owned()),
+    };
+    let with = |upgrade: Upgrade| Upgrade {
+        files: [upgrade.files.as_slice(), std::slice::from_ref(&record)].concat(),
+        ..upgrade
+    };
+    let body = body_of(&with(upgrade()));
+    assert!(body.contains("| Changes | 1 edit in 1 file |"), "{body}");
+    let body = body_of(&with(Upgrade { changes: Vec::new(), ..upgrade() }));
+    assert!(body.contains("| Changes | no edit |"), "{body}");
+
+    let object = |kind: &str, name: &str| ObjectId {
+        kind: kind.to_owned(),
+        name: name.to_owned(),
+        ..upgrade().changes[0].object.clone()
+    };
+    let of =
+        |object: ObjectId, path: &str, new: &str| Change { object, ..change(path, json!(null), json!(new)) };
+    let plane = ObjectId {
+        group: "controlplane.cluster.x-k8s.io".to_owned(),
+        ..object("KubeadmControlPlane", "peu01")
+    };
+    let changes = vec![
+        of(object("MachineDeployment", "md"), "/spec/template/spec/version", "v1.32.0"),
+        of(object("AWSMachineTemplate", "cp-2"), "/spec/template/spec/ami/id", "ami-2"),
+        of(plane, "/spec/machineTemplate/infrastructureRef/name", "cp-2"),
+    ];
+    let body = body_of(&Upgrade { changes, ..upgrade() });
+    let at = |name: &str| body.find(&format!("| `{name} ")).unwrap();
+    assert!(at("KubeadmControlPlane") < at("AWSMachineTemplate"), "{body}");
+    assert!(at("AWSMachineTemplate") < at("MachineDeployment"), "{body}");
+}
+
+#[test]
 fn the_notes_of_a_release_are_linked_in_the_repository_that_has_them() {
     assert!(!body_of(&upgrade()).contains("Release notes"));
     let notes = RepoPath::parse("aws/v22.0.0 (new)/release.md").unwrap();
@@ -271,13 +309,13 @@ fn many_changes_are_folded_and_those_of_one_object_together() {
         |at: usize| [of(&object("MachinePool"), format!("/spec/a{at}")), of(&plane, format!("/spec/b{at}"))];
     let with = |pairs: usize| Upgrade { changes: (0..pairs).flat_map(both).collect(), ..upgrade() };
     let few = body_of(&with(2));
-    let rows = "### What changes\n\n| Object | Field | Old | New | Why |\n|---|---|---|---|---|\n\
+    let rows = "### What changes\n\n4 edits in 2 objects\n\n| Object | Field | Old | New | Why |\n|---|---|---|---|---|\n\
         | `KubeadmControlPlane my-org/peu01-mp-0` | `/spec/b0` | `1` | `2` | the release changes it |\n\
         |  | `/spec/b1` | `1` | `2` | the release changes it |\n\
         | `MachinePool my-org/peu01-mp-0` | `/spec/a0` | `1` | `2` | the release changes it |\n\
         |  | `/spec/a1` | `1` | `2` | the release changes it |\n";
     assert!(few.contains(rows), "{few}");
-    assert!(!body_of(&with(10)).contains("edits in 2 objects"), "20 are shown as they are");
+    assert!(!body_of(&with(10)).contains("<details>"), "20 are shown as they are");
     let many = body_of(&with(11));
     let folded = "### What changes\n\n<details><summary>22 edits in 2 objects</summary>\n\n| Object |";
     assert!(many.contains(folded), "{many}");

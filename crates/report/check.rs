@@ -26,7 +26,7 @@ use capstan_plan::inventory::InventoryOutlook;
 use capstan_plan::settings::PreflightMode;
 use capstan_plan::upgrade::{Change, Rollout};
 use capstan_plan::verbs::Verb;
-use capstan_providers::Wanted;
+use capstan_providers::MissingComponents;
 use serde::{Deserialize, Serialize};
 
 /// Annotations sent at most: four calls. The summary names all findings that fit, and counts the others.
@@ -34,7 +34,7 @@ const MAX_ANNOTATIONS: usize = 200;
 
 /// What one pull request does, judged.
 #[derive(Debug, Clone, Default)]
-pub struct Judged {
+pub struct PullJudgement {
     /// The clusters that it touches, ordered.
     pub clusters: Vec<JudgedCluster>,
     /// Findings that concern no single cluster (its settings cannot be read, say).
@@ -96,7 +96,7 @@ pub struct JudgedCluster {
     /// The verdict.
     pub judgement: Judgement,
     /// Components of a provider set that are not fetched, and that no job asked for yet.
-    pub unasked: Vec<Wanted>,
+    pub unasked: Vec<MissingComponents>,
 }
 
 /// What changes for a cluster between two trees.
@@ -237,7 +237,7 @@ struct NewFindings {
 }
 
 impl NewFindings {
-    fn by(judged: &Judged) -> Self {
+    fn by(judged: &PullJudgement) -> Self {
         let mut brought = Self { new: Vec::new(), older: 0 };
         for cluster in &judged.clusters {
             brought.sort_out(&cluster.judgement.before, &cluster.judgement.after);
@@ -273,12 +273,12 @@ impl NewFindings {
 }
 
 /// The files that get annotations: their content in the head decides the lines.
-pub fn annotated_files(judged: &Judged) -> BTreeSet<RepoPath> {
+pub fn annotated_files(judged: &PullJudgement) -> BTreeSet<RepoPath> {
     to_annotate(&NewFindings::by(judged).new).filter_map(|finding| finding.file().cloned()).collect()
 }
 
 /// Reports on a pull request that touches clusters.
-pub fn check(judged: &Judged) -> CheckReport {
+pub fn check(judged: &PullJudgement) -> CheckReport {
     let brought = NewFindings::by(judged);
     let errors = brought.errors();
     let says = meaning(&judged.preflights, judged.preflight_mode);
@@ -314,7 +314,7 @@ fn identity(finding: &Finding) -> impl Eq + std::hash::Hash + use<> {
     (finding.rule, finding.severity(), finding.object.clone(), finding.path.clone(), file)
 }
 
-fn title(judged: &Judged, errors: usize, warnings: usize) -> String {
+fn title(judged: &PullJudgement, errors: usize, warnings: usize) -> String {
     let mut parts = Vec::new();
     if judged.failed.is_some() {
         parts.push("Capstan could not judge everything".to_owned());
@@ -359,7 +359,7 @@ fn title(judged: &Judged, errors: usize, warnings: usize) -> String {
     sentence(&parts.join(", "))
 }
 
-fn summary(judged: &Judged, brought: &NewFindings, annotated: usize) -> String {
+fn summary(judged: &PullJudgement, brought: &NewFindings, annotated: usize) -> String {
     let NewFindings { new, older } = brought;
     let mut page = Page::new(MAX_BODY);
     if judged.basis == MergeBasis::HeadAlone {

@@ -37,7 +37,7 @@ pub enum RunWish {
     /// Nobody did.
     AsItIs,
     /// Somebody did.
-    Anew,
+    Again,
 }
 
 /// The newest check run on a head, as GitHub has it.
@@ -127,7 +127,7 @@ mod tests {
         use Calls::{One, Several};
         use Newest::{Absent, Concluded, NotAsked, Running};
         use RunDecision::{Ask, Create, Finish, Keep, Update};
-        use RunWish::{Anew, AsItIs};
+        use RunWish::{Again, AsItIs};
         for (at, (report, calls, wish, noted, newest, decision)) in [
             // Nothing is recorded: GitHub is asked, and a report that it has is kept.
             (&plain, One, AsItIs, None, NotAsked, Ask),
@@ -152,11 +152,11 @@ mod tests {
             (&annotated, Several, AsItIs, Some((7, &pending)), Running(7, &pending), Update(7)),
             (&annotated, Several, AsItIs, Some((7, &plain)), Concluded(7, &plain), Create),
             // Somebody asked to report again.
-            (&plain, One, Anew, Some((7, &plain)), NotAsked, Update(7)),
-            (&plain, One, Anew, None, Concluded(7, &plain), Update(7)),
-            (&annotated, One, Anew, Some((7, &annotated)), Concluded(7, &annotated), Create),
-            (&annotated, Several, Anew, Some((7, &unfinished)), Concluded(7, &annotated), Create),
-            (&annotated, Several, Anew, Some((7, &unfinished)), Concluded(8, &annotated), Keep(8)),
+            (&plain, One, Again, Some((7, &plain)), NotAsked, Update(7)),
+            (&plain, One, Again, None, Concluded(7, &plain), Update(7)),
+            (&annotated, One, Again, Some((7, &annotated)), Concluded(7, &annotated), Create),
+            (&annotated, Several, Again, Some((7, &unfinished)), Concluded(7, &annotated), Create),
+            (&annotated, Several, Again, Some((7, &unfinished)), Concluded(8, &annotated), Keep(8)),
         ]
         .into_iter()
         .enumerate()

@@ -3,7 +3,7 @@ use capstan_model::finding::{Place, Position, RuleEntry, rules};
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_model::rest::Rest;
 use capstan_plan::forecast::Prospect;
-use capstan_plan::upgrade::{Certainty, Course, Reason};
+use capstan_plan::upgrade::{Certainty, ChangeReason, Course};
 
 use crate::{Becomes, ChangedRelease, HeadLines};
 
@@ -24,9 +24,12 @@ fn finding(rule: &'static RuleEntry, line: u32, path: &str) -> Finding {
         .path(&FieldPath::parse(path).unwrap())
 }
 
-fn judged(judgement: Judgement) -> Judged {
+fn judged(judgement: Judgement) -> PullJudgement {
     let cluster = ClusterId::new(RepoPath::parse("gauss/peu01").unwrap());
-    Judged { clusters: vec![JudgedCluster { cluster, judgement, unasked: vec![] }], ..Judged::default() }
+    PullJudgement {
+        clusters: vec![JudgedCluster { cluster, judgement, unasked: vec![] }],
+        ..PullJudgement::default()
+    }
 }
 
 #[test]
@@ -82,7 +85,7 @@ fn rollouts_and_differences_are_shown_cluster_by_cluster() {
             old: Some(serde_json::json!(2)),
             new: Some(serde_json::json!(3)),
             from: None,
-            reason: Reason::Release,
+            reason: ChangeReason::Release,
         }],
         rollouts: vec![Rollout {
             object,
@@ -112,7 +115,7 @@ fn the_summary_keeps_the_limit_whatever_is_touched() {
         old: Some(serde_json::json!("x".repeat(500))),
         new: None,
         from: None,
-        reason: Reason::Release,
+        reason: ChangeReason::Release,
     };
     let clusters = (0..500)
         .map(|number| JudgedCluster {
@@ -121,7 +124,7 @@ fn the_summary_keeps_the_limit_whatever_is_touched() {
             unasked: vec![],
         })
         .collect();
-    let mut all = Judged { clusters, ..Judged::default() };
+    let mut all = PullJudgement { clusters, ..PullJudgement::default() };
     let everywhere = (1..=5_000).map(|line| finding(rules::KUBERNETES_DOWNGRADE, line, "/spec/version"));
     all.findings = everywhere.collect();
     let report = check(&all);
@@ -145,7 +148,7 @@ fn annotations_stand_where_the_head_has_the_line_and_each_once() {
     // A finding in a file that two clusters share is found with both.
     let clusters =
         vec![cluster("gauss/peu01", vec![at(3), at(2)]), cluster("gauss/peu02", vec![at(3), gone])];
-    let mut judged = Judged { clusters, ..Judged::default() };
+    let mut judged = PullJudgement { clusters, ..PullJudgement::default() };
     let files: Vec<String> = annotated_files(&judged).iter().map(ToString::to_string).collect();
     assert_eq!(files, ["gauss/peu01/base/a.yaml", "shared/gone.yaml"]);
 
@@ -195,7 +198,7 @@ fn a_check_of_releases_shows_the_offered_clusters_and_the_worst_upgrades() {
     let before = vec![finding(rules::INVALID_YAML, 1, "/spec")];
     let after = vec![finding(rules::INVALID_YAML, 2, "/spec"), finding(rules::INVALID_YAML, 2, "/new")];
     let releases = JudgedReleases { changed: outlook.releases.clone(), before, after };
-    let report = check(&Judged { outlook: Some(outlook), releases, ..Judged::default() });
+    let report = check(&PullJudgement { outlook: Some(outlook), releases, ..PullJudgement::default() });
     assert_eq!(report.conclusion, Conclusion::Failure, "its own errors decide");
     assert_eq!(report.title, "1 error, 1 release that would be offered to at least 2 clusters");
     assert_eq!(report.annotations.len(), 1);
@@ -222,7 +225,7 @@ fn a_check_of_settings_shows_what_would_change() {
         prospects: vec![(id("c/b"), [offered, Prospect::Nothing(Rest::Pinned)])],
         looked_at: [2, 300],
     };
-    let report = check(&Judged { settings: Some(settings), ..Judged::default() });
+    let report = check(&PullJudgement { settings: Some(settings), ..PullJudgement::default() });
     assert_eq!(report.conclusion, Conclusion::Success);
     let title = "Under the new settings 1 cluster more and 1 cluster is offered a different upgrade";
     assert_eq!(report.title, title);
@@ -239,13 +242,14 @@ fn a_check_of_settings_shows_what_would_change() {
 #[test]
 fn what_people_have_to_do_first_wants_action_and_errors_go_before_it() {
     let gate = || Gate { title: "1 of 2 approvals missing".to_owned(), why: "Say `approve`.".to_owned() };
-    let gated = Judged { gates: vec![gate()], ..judged(Judgement::default()) };
+    let gated = PullJudgement { gates: vec![gate()], ..judged(Judgement::default()) };
     let report = check(&gated);
     assert_eq!(report.conclusion, Conclusion::ActionRequired);
     assert_eq!(report.title, "1 of 2 approvals missing, 0 changes in 1 cluster");
     assert!(report.summary.starts_with("> Say `approve`.\n"), "{}", report.summary);
     let after = vec![finding(rules::KUBERNETES_DOWNGRADE, 7, "/spec/version")];
-    let failing = Judged { gates: vec![gate()], ..judged(Judgement { after, ..Judgement::default() }) };
+    let failing =
+        PullJudgement { gates: vec![gate()], ..judged(Judgement { after, ..Judgement::default() }) };
     assert_eq!(check(&failing).conclusion, Conclusion::Failure);
 }
 
@@ -264,7 +268,7 @@ fn the_title_counts_clusters_where_there_are_any() {
     ] {
         let failed = failed.then(|| "It is known as 01ABC.".to_owned());
         let clusters = (0..clusters).map(cluster).collect();
-        assert_eq!(check(&Judged { clusters, failed, ..Judged::default() }).title, said);
+        assert_eq!(check(&PullJudgement { clusters, failed, ..PullJudgement::default() }).title, said);
     }
 }
 

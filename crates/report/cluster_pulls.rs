@@ -133,8 +133,8 @@ pub fn retirement_pull(retired: &RetiredCluster, asked: AskedFor<'_>) -> Cluster
 pub fn cluster_pull_answer(cluster: &ClusterId, number: u64, is_new: IsNew) -> Answer {
     let cluster = code(cluster.as_str(), 300);
     match is_new {
-        IsNew::Yes => Answer::told(format!("#{number} is open for {cluster}.\n")),
-        IsNew::No => Answer::told(format!(
+        IsNew::Yes => Answer::info(format!("#{number} is open for {cluster}.\n")),
+        IsNew::No => Answer::info(format!(
             "#{number} is already open for {cluster}. Close it and delete its branch before you ask again.\n"
         )),
     }

@@ -43,7 +43,7 @@ enum PieceKind {
 
 impl Answer {
     /// A piece of Markdown, which ends a line, about something that was done or found.
-    pub fn told(text: impl Into<String>) -> Self {
+    pub fn info(text: impl Into<String>) -> Self {
         Self::piece(text.into(), PieceKind::This)
     }
 
@@ -82,7 +82,7 @@ impl Answer {
     pub fn with(mut self, text: &str) -> Self {
         match self.0.last_mut() {
             Some(last) => last.text.push_str(text),
-            None => self = Self::told(text),
+            None => self = Self::info(text),
         }
         self
     }
@@ -295,7 +295,7 @@ mod tests {
 
     #[test]
     fn an_answer_contains_the_id_of_its_comment() {
-        let answers = [Answer::told("Done.\n"), Answer::told("One.\n").and(Answer::told("Two.\n"))];
+        let answers = [Answer::info("Done.\n"), Answer::info("One.\n").and(Answer::info("Two.\n"))];
         let text = answer_comment(CommentId::Issue(7), &answers);
         assert_eq!(text, "Done.\n\n---\n\nOne.\n\nTwo.\n\n<!-- capstan-answer:issue 7 -->\n");
         assert_eq!(answered_comment(&text), Some(CommentId::Issue(7)));
@@ -308,10 +308,10 @@ mod tests {
     #[test]
     fn of_several_long_answers_each_has_its_share() {
         let long = |word: &str| {
-            Answer::told(format!("First {word}.\n\n{}", format!("{word} {word}\n").repeat(9_000)))
+            Answer::info(format!("First {word}.\n\n{}", format!("{word} {word}\n").repeat(9_000)))
         };
         let text =
-            answer_comment(COMMENT, &[long("one").and(long("two")), Answer::told("Short.\n"), long("three")]);
+            answer_comment(COMMENT, &[long("one").and(long("two")), Answer::info("Short.\n"), long("three")]);
         assert!(text.len() <= 65_536 && text.len() > 64_000, "{}", text.len());
         assert_eq!(answered_comment(&text), Some(COMMENT));
         for seen in ["First one.", "First two.", "First three.", "\n---\n\nShort.\n\n---\n"] {
@@ -331,19 +331,19 @@ mod tests {
         let rows = "| a | b |\n".repeat(50);
         let text = answer_comment(
             COMMENT,
-            &[Answer::told("Brief.\n"), Answer::told(format!("About `x`.\n\n{rows}"))],
+            &[Answer::info("Brief.\n"), Answer::info(format!("About `x`.\n\n{rows}"))],
         );
         let expected = format!(
             "Brief.\n\n---\n\nAbout `x`.\n\n<details><summary>50 lines more</summary>\n\n{rows}\n</details>\n\n<!-- capstan-answer:42 -->\n"
         );
         assert_eq!(text, expected);
         // A table alone has no first paragraph.
-        let text = answer_comment(COMMENT, &[Answer::told(rows)]);
+        let text = answer_comment(COMMENT, &[Answer::info(rows)]);
         assert!(text.starts_with("<details><summary>50 lines</summary>\n\n| a | b |\n"), "{text}");
         // What is folded already is not counted.
         let folded =
             format!("Few.\n\n<details><summary>Many</summary>\n\n{}\n</details>\n", "x\n".repeat(90));
-        let text = answer_comment(COMMENT, &[Answer::told(folded.clone())]);
+        let text = answer_comment(COMMENT, &[Answer::info(folded.clone())]);
         assert!(text.starts_with(&folded), "{text}");
     }
 
@@ -366,7 +366,7 @@ mod tests {
     fn an_answer_is_a_refusal_where_nothing_was_done() {
         let refused = Answer::refused(Refusal::State, "It waits.\n");
         assert!(refused.is_refusal());
-        assert!(!refused.clone().and(Answer::told("Done.\n")).is_refusal());
+        assert!(!refused.clone().and(Answer::info("Done.\n")).is_refusal());
         assert!(!Answer::default().is_refusal());
         assert_eq!(
             refused.with("\nSee #3.\n").text(),

@@ -77,7 +77,7 @@ mod tests {
 
     fn begin_for(target: &str, from: &str, basis: Basis) -> String {
         let message = message_for(target, from, "aws/v22.0.0", basis);
-        message.split_once(": 0 edits in 0 files.\n").unwrap().0.to_owned()
+        message.split_once(": no edit.\n").unwrap().0.to_owned()
     }
 
     fn message_for(target: &str, from: &str, to: &str, basis: Basis) -> String {

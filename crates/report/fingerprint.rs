@@ -10,7 +10,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::check::{Annotation, AnnotationLevel, CheckReport, Conclusion};
-use capstan_live::agent::preflight::{Preflight, Standing};
+use capstan_live::agent::preflight::{Preflight, PreflightReply};
 use capstan_model::digest::hex;
 use capstan_model::finding::{Finding, Severity};
 use capstan_plan::proposal::Decisions;
@@ -93,10 +93,10 @@ pub fn preflight_fingerprint(preflight: &Preflight) -> String {
         .field("management-cluster", &preflight.management_cluster)
         .each("cluster", &preflight.clusters);
     match &preflight.standing {
-        Standing::Asked => digest.field("standing", "asked"),
-        Standing::Unanswered => digest.field("standing", "unanswered"),
-        Standing::NotAsked(why) => digest.field("standing", "not-asked").field("why", why),
-        Standing::Answered(answer) => digest.field("standing", "answered").json("answer", answer),
+        PreflightReply::Asked => digest.field("standing", "asked"),
+        PreflightReply::Unanswered => digest.field("standing", "unanswered"),
+        PreflightReply::NotAsked(why) => digest.field("standing", "not-asked").field("why", why),
+        PreflightReply::Answered(answer) => digest.field("standing", "answered").json("answer", answer),
     }
     .finish()
 }

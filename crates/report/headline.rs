@@ -10,7 +10,7 @@ use capstan_model::object::ObjectId;
 use capstan_model::target::Target;
 use capstan_model::version::KubernetesVersion;
 use capstan_model::wording::{list, sentence};
-use capstan_plan::upgrade::{Change, Effect, MachineCount, Rollout, Upgrade, ValuesCourse};
+use capstan_plan::upgrade::{Change, MachineCount, Rollout, RolloutEffect, Upgrade, ValuesCourse};
 
 /// The name of the control plane among the groups of a topology.
 const CONTROL_PLANE: &str = "controlPlane";
@@ -202,7 +202,7 @@ fn step(change: &Change) -> Option<[&str; 2]> {
 fn is_control_plane_first(rollouts: &[Rollout]) -> Option<bool> {
     let mut planes = Vec::new();
     let mut workers = Vec::new();
-    for rollout in rollouts.iter().filter(|rollout| rollout.course.effect == Effect::Replaces) {
+    for rollout in rollouts.iter().filter(|rollout| rollout.course.effect == RolloutEffect::Replaces) {
         for part in &rollout.course.parts {
             let turns = if part.name == CONTROL_PLANE { &mut planes } else { &mut workers };
             turns.push(part.order);

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// Bytes that the changes of a service need; with less room the list above names it.
 const LEAST_OF_A_SERVICE: usize = 600;
 /// Characters of each note.
-const TOLD: usize = 1_200;
+const LONGEST_NOTE: usize = 1_200;
 
 /// Changes of one service between two trees.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -46,7 +46,7 @@ impl JudgedService {
             said.push("its entry changes");
         }
         let told: String =
-            self.told.iter().map(|told| format!(". **Note:** {}", prose(told, TOLD))).collect();
+            self.told.iter().map(|told| format!(". **Note:** {}", prose(told, LONGEST_NOTE))).collect();
         format!("- {name} ({}): {}{told}\n", self.role, said.join(", "))
     }
 }

@@ -1,6 +1,7 @@
 //! The pull request that puts the kubeconfig of a cluster's owners into Git.
 
 use super::markdown::code;
+use capstan_campaign::wording::minute;
 use capstan_live::agent::{Kubeconfig, KubeconfigForm};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::RepoPath;
@@ -17,7 +18,7 @@ pub fn kubeconfig_body(cluster: &ClusterId, said: &Kubeconfig, path: &RepoPath) 
         }
         KubeconfigForm::Plain => "says how to log in, and holds no secret",
     };
-    let until = said.expires_at.map(|at| format!(" It is valid until {}.", super::rollout::minute(at)));
+    let until = said.expires_at.map(|at| format!(" It is valid until {}.", minute(at)));
     let owners: String = said
         .recipients
         .iter()

@@ -107,8 +107,8 @@ pub use block::{
 pub use body::{Proposal, proposal_body, text_digest, visible_text};
 pub use carried::Carried;
 pub use check::{
-    Annotation, AnnotationLevel, CheckReport, Conclusion, Gate, Judged, JudgedCluster, Judgement, MergeBasis,
-    annotated_files, check, check_without_settings, judged_by_itself, untouched,
+    Annotation, AnnotationLevel, CheckReport, Conclusion, Gate, JudgedCluster, Judgement, MergeBasis,
+    PullJudgement, annotated_files, check, check_without_settings, judged_by_itself, untouched,
 };
 pub use check_run::{Calls, Newest, RunDecision, RunFacts, RunId, RunWish, place};
 pub use closing::{closed_body, decided_body};
@@ -121,8 +121,8 @@ pub use commit::commit_message;
 pub use commit_seal::{SealedCommit, sealed_message};
 pub use dashboard::{
     BlockingConflict, CampaignStanding, Choice, ClosedDashboard, Dashboard, DashboardReading,
-    DashboardRecord, EarlierText, Entry, HeardTicks, Notice, TickedBoxes, closed_dashboard, dashboard_above,
-    dashboard_text, is_worth_telling, newest_notices, read_dashboard, remembered_texts,
+    DashboardRecord, EarlierText, HeardTicks, Notice, ProposalEntry, TickedBoxes, closed_dashboard,
+    dashboard_above, dashboard_text, is_worth_telling, newest_notices, read_dashboard, remembered_texts,
 };
 pub use excerpt::{Excerpt, ExcerptForm, excerpts};
 pub use fingerprint::{
@@ -159,4 +159,5 @@ pub use target_detail::{
     DetailedConflict, DetailedFinding, DetailedRollout, DetailedService, MachinesBecome, TargetDetail,
 };
 pub use title::proposal_title;
+pub use values::offer_in_words;
 pub use workflow_command::workflow_command;

@@ -163,11 +163,13 @@ pub fn merge_in_words(step: &MergeStep, head: &CommitId, base: &str, prefix: &st
                 obstacles.iter().map(|obstacle| obstacle_in_words(obstacle, base, prefix)).collect();
             format!("It is not merged. {}", words.join(" "))
         }
-        MergeStep::Stands(Standstill::Queued(by)) => format!("It is in the merge queue{}.", by_whom(by)),
-        MergeStep::Stands(Standstill::AutoMerge(by)) => {
+        MergeStep::WaitsForGitHub(Standstill::Queued(by)) => {
+            format!("It is in the merge queue{}.", requester(by))
+        }
+        MergeStep::WaitsForGitHub(Standstill::AutoMerge(by)) => {
             format!(
                 "Auto-merge is enabled{}: GitHub merges it when the rules of {} allow it.",
-                by_whom(by),
+                requester(by),
                 code(base, 100)
             )
         }
@@ -183,7 +185,7 @@ pub fn merge_in_words(step: &MergeStep, head: &CommitId, base: &str, prefix: &st
     }
 }
 
-fn by_whom(by: &By) -> String {
+fn requester(by: &By) -> String {
     match by {
         By::Capstan => String::new(),
         By::Other(login) => format!(", as {} asked", code(login, 80)),

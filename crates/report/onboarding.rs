@@ -6,7 +6,7 @@ use capstan_model::digest::sha256;
 use capstan_model::ids::ClusterId;
 use capstan_model::wording::count;
 use capstan_plan::onboarding::{
-    Applier, FirstOffer, FittingRelease, Onboarded, Onboarding, ReleaseGuess, RolledMachines,
+    Applier, FirstOffer, FittingRelease, Onboarded, Onboarding, ReleaseExample, ReleaseGuess, RolledMachines,
 };
 
 pub const ONBOARDING_TITLE: &str = "Set up Capstan: add .capstan.yaml";
@@ -113,7 +113,7 @@ fn cluster_row(cluster: &Onboarded) -> String {
         ReleaseGuess::Refused(why) => {
             ("unknown".to_owned(), prose_cell(&format!("cannot be read: {why}"), 300))
         }
-        ReleaseGuess::NotLookedAt => ("not searched yet".to_owned(), String::new()),
+        ReleaseGuess::NotPlanned => ("not searched yet".to_owned(), String::new()),
     };
     format!(
         "| {} | {release} | {fit} | {} |\n",
@@ -157,14 +157,20 @@ fn offer_row(cluster: &Onboarded) -> Option<String> {
             (code_cell(to, 100), format!("{changes}, {rolls}{held}"))
         }
         FirstOffer::Refused(why) => ("-".to_owned(), prose_cell(&format!("cannot be planned: {why}"), 300)),
-        FirstOffer::Nothing(_) | FirstOffer::NotLookedAt => return None,
+        FirstOffer::Nothing(_) | FirstOffer::NotPlanned => return None,
     };
     Some(format!("| {} | {to} | {what} |\n", code_cell(cluster.id.as_str(), 200)))
 }
 
 /// The command that makes the first release from a cluster, as a shell reads it.
-pub fn first_release_command(cluster: &str) -> String {
-    format!("capstan init --release PROVIDER/v1.0.0 --from {} --write", shell_word(cluster))
+pub fn first_release_command(example: &ReleaseExample) -> String {
+    let cluster = shell_word(example.cluster.as_str());
+    format!("capstan init --release {} --from {cluster} --write", first_release_of(example))
+}
+
+/// The release that the command makes.
+fn first_release_of(example: &ReleaseExample) -> String {
+    format!("{}/v1.0.0", example.provider)
 }
 
 /// The command that writes the settings and gives each cluster a folder of its own.
@@ -190,11 +196,12 @@ fn first_release(onboarding: &Onboarding) -> String {
     if !onboarding.releases.is_empty() {
         return String::new();
     }
-    let example = onboarding.example.as_ref().map(|cluster| {
+    let example = onboarding.example.as_ref().map(|example| {
         format!(
             "Make the first release from a cluster that is in good order, in a checkout:\n\n{}\n\nThis copies its objects to \
-             `PROVIDER/v1.0.0/base/` with `${{CLUSTER_NAME}}` for its name, and records the release in the cluster's `capstan.yaml`. ",
-            code(&first_release_command(cluster.as_str()), 400)
+             `{}/base/` with `${{CLUSTER_NAME}}` for its name, and records the release in the cluster's `capstan.yaml`. ",
+            code(&first_release_command(example), 400),
+            first_release_of(example)
         )
     });
     format!(

@@ -76,14 +76,14 @@ fn without_releases_it_says_how_the_first_is_made() {
         sets: Vec::new(),
         left: Vec::new(),
         crowded: 2,
-        example: Some(capstan_model::ids::ClusterId::new(path("gauss/it's"))),
+        example: Some(ReleaseExample::of(
+            capstan_model::ids::ClusterId::new(path("gauss/it's")),
+            ["AWSCluster"],
+        )),
         releases: Vec::new(),
     };
     let body = onboarding_body(&onboarding);
-    assert!(
-        body.contains("`capstan init --release PROVIDER/v1.0.0 --from 'gauss/it'\\''s' --write`"),
-        "{body}"
-    );
+    assert!(body.contains("`capstan init --release aws/v1.0.0 --from 'gauss/it'\\''s' --write`"), "{body}");
     assert!(
         body.contains("and the clusters of 2 folders here have none of their own")
             && body.contains("\n\n`capstan init --write --move`\n"),

@@ -163,7 +163,7 @@ pub(super) fn releases(page: &mut Page, outlook: &ReleaseOutlook, budget: usize)
         })
         .collect();
     page.section("\n### Releases\n\n", &rows, budget / 6, |left| more_items(left, "release", "releases"));
-    page.push(&format!("\n{}\n", looked_at(outlook.prospects.len(), outlook.clusters)));
+    page.push(&format!("\n{}\n", checked_clusters(outlook.prospects.len(), outlook.clusters)));
     let rows: Vec<String> =
         outlook.offered().map(|(cluster, prospect)| offered_row(cluster, prospect)).collect();
     let head = format!("\nWould be offered to {}:\n\n", count(rows.len(), "cluster", "clusters"));
@@ -197,7 +197,7 @@ pub(super) fn releases(page: &mut Page, outlook: &ReleaseOutlook, budget: usize)
     }
 }
 
-fn looked_at(looked_at: usize, clusters: usize) -> String {
+fn checked_clusters(looked_at: usize, clusters: usize) -> String {
     if looked_at == 0 {
         return "No cluster was checked.".to_owned();
     }

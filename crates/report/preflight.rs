@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::comment::Answer;
 use super::markdown::{code, prose, prose_cell};
 use super::pages::Refusal;
-use capstan_live::agent::preflight::{Preflight, Standing};
+use capstan_live::agent::preflight::{Preflight, PreflightReply};
 use capstan_live::agent::{ClusterAnswer, PreflightVerdict};
 use capstan_model::finding::Finding;
 use capstan_model::ids::ClusterId;
@@ -23,7 +23,7 @@ pub enum PreflightAnswered<'a> {
     /// GitHub is still computing the merge result.
     NotYet,
     /// Which clusters are asked, and which cannot be.
-    Told {
+    Asked {
         /// State of each preflight.
         preflights: &'a [Preflight],
         /// How missing answers count.
@@ -45,10 +45,10 @@ pub fn preflight_answer(answered: &PreflightAnswered<'_>) -> Answer {
                 code(default_branch, 200)
             ),
         ),
-        PreflightAnswered::NotYet => Answer::told(
+        PreflightAnswered::NotYet => Answer::info(
             "GitHub is still computing the merge result. Capstan asks the reconcilers after that, and the check `capstan` shows the answers.\n",
         ),
-        PreflightAnswered::Told { preflights, mode, not_enrolled: missing, unclaimed } => {
+        PreflightAnswered::Asked { preflights, mode, not_enrolled: missing, unclaimed } => {
             let mut rows = rows(preflights, *mode);
             let asked = rows.len();
             let said = |name: &str| preflights.iter().any(|preflight| preflight.management_cluster == name);
@@ -74,7 +74,7 @@ pub fn preflight_answer(answered: &PreflightAnswered<'_>) -> Answer {
             rows.truncate(MAX_ROWS);
             let more = if left == 0 { String::new() } else { format!("- … and {left} more\n") };
             let text = format!("{}{more}\nThe check `capstan` shows the answers.\n", rows.concat());
-            if is_shown { Answer::shown(text) } else { Answer::told(text) }
+            if is_shown { Answer::shown(text) } else { Answer::info(text) }
         }
     }
 }
@@ -116,18 +116,18 @@ fn rows_of(preflight: &Preflight, mode: PreflightMode) -> Vec<String> {
         PreflightMode::Required => " An answer is required here (`preflight.mode`).",
     };
     match &preflight.standing {
-        Standing::Asked => {
+        PreflightReply::Asked => {
             vec![format!("- {who} is being asked whether its live cluster accepts {clusters}.\n")]
         }
-        Standing::Unanswered => {
+        PreflightReply::Unanswered => {
             vec![format!(
                 "- {who} did not answer in time for {clusters}.{silence} Re-run this check to ask again.\n"
             )]
         }
-        Standing::NotAsked(why) => {
+        PreflightReply::NotAsked(why) => {
             vec![format!("- {who} was not asked about {clusters}: {}{silence}\n", prose(why, 600))]
         }
-        Standing::Answered(answer) => preflight
+        PreflightReply::Answered(answer) => preflight
             .clusters
             .iter()
             .map(|cluster| match answer.clusters.iter().find(|one| one.cluster == *cluster) {
@@ -189,7 +189,7 @@ pub(super) fn title(preflights: &[Preflight], mode: PreflightMode) -> Option<&'s
 }
 
 fn lacks_an_answer(preflight: &Preflight) -> bool {
-    let Standing::Answered(answer) = &preflight.standing else { return true };
+    let PreflightReply::Answered(answer) = &preflight.standing else { return true };
     let says = |cluster: &ClusterId| answer.clusters.iter().any(|one| one.cluster == *cluster);
     !preflight.clusters.iter().all(says)
 }
@@ -202,7 +202,7 @@ pub(super) fn findings(preflights: &[Preflight]) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Conclusion, Judged, check};
+    use crate::{Conclusion, PullJudgement, check};
     use capstan_live::agent::{PreflightAnswer, WireReason, Words};
     use capstan_model::finding::Severity;
     use capstan_model::tree::RepoPath;
@@ -211,13 +211,13 @@ mod tests {
         ClusterId::new(RepoPath::parse("gauss/peu01").unwrap())
     }
 
-    fn judged(standing: Standing, mode: PreflightMode) -> Judged {
+    fn judged(standing: PreflightReply, mode: PreflightMode) -> PullJudgement {
         let preflight =
             Preflight { management_cluster: "mc-eu".to_owned(), clusters: vec![cluster()], standing };
-        Judged { preflights: vec![preflight], preflight_mode: mode, ..Judged::default() }
+        PullJudgement { preflights: vec![preflight], preflight_mode: mode, ..PullJudgement::default() }
     }
 
-    fn answered(verdict: PreflightVerdict, message: &str) -> Standing {
+    fn answered(verdict: PreflightVerdict, message: &str) -> PreflightReply {
         let reason = WireReason {
             severity: Severity::Error,
             kind: "Invalid".to_owned(),
@@ -229,7 +229,7 @@ mod tests {
             column: None,
         };
         let answer = ClusterAnswer { cluster: cluster(), verdict, reasons: vec![reason], names: vec![] };
-        Standing::Answered(PreflightAnswer { clusters: vec![answer], duration_ms: 7 })
+        PreflightReply::Answered(PreflightAnswer { clusters: vec![answer], duration_ms: 7 })
     }
 
     #[test]
@@ -237,28 +237,28 @@ mod tests {
         use PreflightMode::{Advisory, Required};
         let cases = [
             (
-                Standing::Asked,
+                PreflightReply::Asked,
                 Advisory,
                 Conclusion::Pending,
                 "The live cluster is being asked",
                 "is being asked whether",
             ),
             (
-                Standing::Unanswered,
+                PreflightReply::Unanswered,
                 Advisory,
                 Conclusion::Neutral,
                 "The preflight is unanswered",
                 "did not answer",
             ),
             (
-                Standing::Unanswered,
+                PreflightReply::Unanswered,
                 Required,
                 Conclusion::ActionRequired,
                 "The preflight is unanswered and required",
                 "An answer is required here",
             ),
             (
-                Standing::NotAsked("its head is in a fork.".to_owned()),
+                PreflightReply::NotAsked("its head is in a fork.".to_owned()),
                 Advisory,
                 Conclusion::Neutral,
                 "The preflight is unanswered",
@@ -314,7 +314,7 @@ mod tests {
 
     #[test]
     fn an_error_of_the_rules_decides_at_once_although_an_answer_is_awaited() {
-        let mut judged = judged(Standing::Asked, PreflightMode::Required);
+        let mut judged = judged(PreflightReply::Asked, PreflightMode::Required);
         judged.findings = answered_findings();
         assert_eq!(check(&judged).conclusion, Conclusion::Failure);
     }

@@ -11,11 +11,10 @@
 //! | neutral | success | the state of one is unknown |
 //! | success | success | all are done |
 
-use jiff::Timestamp;
-
 use super::check::{Annotation, AnnotationLevel, CheckReport, Conclusion};
 use super::markdown::{MAX_BODY, Page, code, code_cell, more_below, more_items, one_line, prose_cell};
 use super::pages::percent_encoded;
+use capstan_campaign::wording::minute;
 use capstan_live::agent::{
     Kubeconfig, KubeconfigForm, KubeconfigPlace, MachineAge, Progress, RolloutReport, RolloutState,
     TransitionKind,
@@ -359,11 +358,6 @@ fn annotations(subjects: &[RolloutSubject]) -> Vec<Annotation> {
         })
         .take(MAX_ANNOTATIONS)
         .collect()
-}
-
-/// `2026-11-21 13:05 UTC`
-pub(super) fn minute(time: Timestamp) -> String {
-    time.strftime("%Y-%m-%d %H:%M UTC").to_string()
 }
 
 #[cfg(test)]

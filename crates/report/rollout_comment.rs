@@ -10,7 +10,8 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 
 use super::markdown::{MAX_BODY, Page, code, prose_cell};
-use super::rollout::{RolloutSubject, minute, transition_word};
+use super::rollout::{RolloutSubject, transition_word};
+use capstan_campaign::wording::minute;
 use capstan_live::agent::{Announced, Progress, Transition, TransitionKind};
 use capstan_model::digest::digest;
 use capstan_model::tree::CommitId;

@@ -2,6 +2,7 @@ use super::*;
 use capstan_live::agent::{Machine, ReportId, WireReason, Words};
 use capstan_model::tree::RepoPath;
 use capstan_plan::settings::RepositoryName;
+use jiff::Timestamp;
 
 const WEB: &str = "https://github.com/acme/gitops";
 

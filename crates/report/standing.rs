@@ -2,7 +2,7 @@
 
 use crate::state::ProposalState;
 use capstan_model::source::SourceKind;
-use capstan_plan::proposal::{OnHold, Override, Paused, ProposalId, Reviewed, SourceState, Standing};
+use capstan_plan::proposal::{LeaveReason, OnHold, Override, Paused, ProposalId, Reviewed, SourceState};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StandingInWords {
@@ -15,52 +15,52 @@ pub struct StandingInWords {
 }
 
 /// Why a proposal from that kind of source is not updated; `prefix` is that of commands.
-pub fn standing_in_words(standing: &Standing, kind: &SourceKind, prefix: &str) -> StandingInWords {
+pub fn standing_in_words(standing: &LeaveReason, kind: &SourceKind, prefix: &str) -> StandingInWords {
     let (state, why, remarked_on) = match standing {
-        Standing::NothingOffered { why, rest } => (ProposalState::from(*rest), why.clone(), None),
-        Standing::Blocked { pull, why } => (ProposalState::Blocked, why.join(" "), *pull),
-        Standing::Unplannable { pull, why } => {
+        LeaveReason::NothingOffered { why, rest } => (ProposalState::from(*rest), why.clone(), None),
+        LeaveReason::Blocked { pull, why } => (ProposalState::Blocked, why.join(" "), *pull),
+        LeaveReason::Unplannable { pull, why } => {
             (ProposalState::Unplannable, format!("The cluster cannot be planned: {why}"), *pull)
         }
-        Standing::Waits { pull, reviewed, newer } => {
+        LeaveReason::Waits { pull, reviewed, newer } => {
             (ProposalState::Approved, waits(*reviewed, newer.as_ref()), Some(*pull))
         }
-        Standing::Held { pull, hold } => {
+        LeaveReason::Held { pull, hold } => {
             let of = if pull.is_some() { "unhold" } else { "unhold for CLUSTER" };
             (ProposalState::Held, format!("{} `{prefix} {of}` undoes it.", hold_in_words(hold)), *pull)
         }
-        Standing::Paused { pull, pause } => {
+        LeaveReason::Paused { pull, pause } => {
             (ProposalState::Paused, format!("{} `{prefix} resume` undoes it.", pause_in_words(pause)), *pull)
         }
-        Standing::Edited { pull } => (
+        LeaveReason::Edited { pull } => (
             ProposalState::Edited,
             format!(
                 "The branch has commits of a person, so Capstan leaves it alone. `{prefix} replan` on the pull request rewrites it."
             ),
             *pull,
         ),
-        Standing::Skipped { by } => (
+        LeaveReason::Skipped { by } => (
             ProposalState::Declined,
             format!(
                 "Skipped by `{by}`: Capstan does not offer this {kind} again, only a newer one. `{prefix} unskip for CLUSTER` undoes it."
             ),
             None,
         ),
-        Standing::Declined { pull } => (
+        LeaveReason::Declined { pull } => (
             ProposalState::Declined,
             format!(
                 "#{pull} was closed by a person: Capstan does not offer this {kind} again. `{prefix} unskip` there offers it again; a newer {kind} is offered by itself."
             ),
             None,
         ),
-        Standing::RolledBack { pull } => (
-            ProposalState::Declined,
+        LeaveReason::RolledBack { pull } => (
+            ProposalState::Reverted,
             format!(
                 "#{pull} rolled back from it: Capstan does not offer this {kind} again, only a newer one. `{prefix} upgrade CLUSTER to RELEASE` offers it."
             ),
             None,
         ),
-        Standing::Merged { pull } => (
+        LeaveReason::Merged { pull } => (
             ProposalState::Reverted,
             format!(
                 "#{pull} was merged, but its content is no longer on the base branch. `{prefix} replan` there offers it again."

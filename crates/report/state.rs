@@ -71,7 +71,7 @@ states! {
     Observed = "observed", Waits: "It has an upgrade, but the settings say that Capstan writes nothing.";
     Held = "held", Waits: "Somebody holds its upgrades back.";
     Declined = "declined", Waits: "A person closed its pull request. Capstan does not offer this upgrade again.";
-    Reverted = "reverted", Waits: "Its upgrade was merged and reverted. Capstan does not offer it again.";
+    Reverted = "reverted", Waits: "Its upgrade was merged, and then reverted or rolled back. Capstan does not offer it again.";
     Pinned = "pinned", Waits: "There is a newer release, but its track does not allow it.";
     Gone = "gone", Waits: "It is no longer on the base branch, or nothing there would change it.";
     Current = "current", Good: "It has the newest release for it.";
@@ -148,7 +148,7 @@ impl ProposalState {
 
     /// Whether a target's state for one kind of source is shown beside its states for the others. *Current*
     /// is a state of the whole target, so it is not shown where another kind of source has an offer.
-    pub fn is_told_beside(self, others: impl IntoIterator<Item = Self>) -> bool {
+    pub fn is_shown_beside(self, others: impl IntoIterator<Item = Self>) -> bool {
         self != Self::Current || others.into_iter().all(Self::rests)
     }
 
@@ -256,7 +256,7 @@ mod tests {
             (Blocked, &[Blocked], true),
             (Pinned, &[Proposed], true),
         ] {
-            assert_eq!(state.is_told_beside(others.iter().copied()), told, "{state:?} beside {others:?}");
+            assert_eq!(state.is_shown_beside(others.iter().copied()), told, "{state:?} beside {others:?}");
         }
     }
 }

@@ -1,19 +1,19 @@
 //! The rows that bodies and checks share: changes, conflicts, findings, rollouts.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use super::excerpt::{Excerpt, ExcerptForm, excerpts};
 use super::markdown::{Page, code, code_cell, more, one_line, plain, prose_cell};
 use super::pages::rule_shown;
 use capstan_model::finding::{Finding, Place, Severity};
 use capstan_model::kinds::{is_cluster, is_control_plane};
-use capstan_model::object::{FieldPath, ObjectId};
+use capstan_model::object::{FieldPath, ObjectId, Step};
 use capstan_model::source::SourceKind;
 use capstan_model::wording::{count, few, sentence};
 use capstan_plan::upgrade::{
-    Basis, Certainty, Change, ComponentChange, Conflict, MachineCount, Reason, ReleaseList, Rollout, Side,
-    Upgrade, ValueOrigin, whole_of,
+    Basis, Certainty, Change, ChangeReason, ComponentChange, Conflict, MachineCount, ReleaseList, Rollout,
+    Side, Upgrade, ValueOrigin, whole_of,
 };
 use capstan_yaml::Value;
 
@@ -29,7 +29,15 @@ const UNFOLDED: usize = 20;
 /// What the conflicts of an upgrade are: a sentence above [`conflicts_head`].
 pub(super) fn conflicts_in_words(upgrade: &Upgrade) -> String {
     let kind = upgrade.brought_by();
+    let has_old = |conflict: &Conflict| conflict.cluster == conflict.base;
     match upgrade.basis {
+        // As in a rollback, and where an owner rule holds a field.
+        Basis::Known | Basis::Inferred if upgrade.conflicts.iter().all(has_old) => {
+            format!("The new {kind} has other values here. The cluster keeps those of the old {kind}.")
+        }
+        Basis::Known | Basis::Inferred if upgrade.conflicts.iter().any(has_old) => format!(
+            "The {kind} changed these since the old {kind}. The cluster changed them too, or keeps the old value."
+        ),
         Basis::Known | Basis::Inferred => {
             format!("The cluster and the {kind} both changed these since the old {kind}.")
         }
@@ -44,13 +52,20 @@ pub(super) fn conflicts_head(kind: &SourceKind) -> String {
     format!("| Object | Field | Old {kind} | Cluster | New {kind} | Settled |\n|---|---|---|---|---|---|\n")
 }
 
-/// How much an upgrade changes: `11 changes, by 14 edits in 6 files`. The check counts the changes in the same way.
+/// How much an upgrade changes: `11 changes, by 14 edits in 6 files`. The check counts the changes in the same way. A file
+/// with nothing but Capstan's record has no edit.
 pub(super) fn changes(upgrade: &Upgrade) -> String {
-    let edits = count(upgrade.changes.len(), "edit", "edits");
-    let edits = format!("{edits} in {}", count(upgrade.files.len(), "file", "files"));
-    match upgrade.applied_changes {
-        Some(changes) => format!("{}, by {edits}", count(changes, "change", "changes")),
-        None => edits,
+    let files: BTreeSet<_> = upgrade.changes.iter().map(|change| change.place.file()).collect();
+    let edits = format!(
+        "{} in {}",
+        count(upgrade.changes.len(), "edit", "edits"),
+        count(files.len(), "file", "files")
+    );
+    match (upgrade.changes.len(), upgrade.applied_changes) {
+        (0, None | Some(0)) => "no edit".to_owned(),
+        (0, Some(changes)) => count(changes, "change", "changes"),
+        (_, Some(changes)) => format!("{}, by {edits}", count(changes, "change", "changes")),
+        (_, None) => edits,
     }
 }
 
@@ -105,15 +120,15 @@ impl ChangesTable {
     pub(super) fn push(&self, page: &mut Page, title: &str, budget: usize, command: &str) {
         const END: &str = "\n</details>\n";
         let (one, many) = (self.what, &format!("{}s", self.what));
+        let summary =
+            format!("{} in {}", count(self.rows.len(), one, many), count(self.objects, "object", "objects"));
         let left_out = |left: usize| {
             format!("\n… and {}; {command} in a checkout shows all of them.\n", more(left, one, many))
         };
         if self.rows.len() <= UNFOLDED {
-            page.section(&format!("{title}{}", self.head), &self.rows, budget, left_out);
+            page.section(&format!("{title}{summary}\n\n{}", self.head), &self.rows, budget, left_out);
             return;
         }
-        let summary =
-            format!("{} in {}", count(self.rows.len(), one, many), count(self.objects, "object", "objects"));
         let head = format!("{title}<details><summary>{summary}</summary>\n\n{}", self.head);
         let before = page.free();
         let room = budget.min(before).saturating_sub(END.len());
@@ -129,11 +144,18 @@ impl ChangesTable {
 }
 
 /// Changes with their places in the list, those of one object together: the `Cluster`, then its control plane, then the
-/// others as they come.
+/// others as they come. An object whose name another one takes or leaves, as a template, comes after that one.
 fn by_object(changes: &[Change]) -> Vec<(usize, &Change)> {
     let mut first = HashMap::new();
+    let mut namers: HashMap<&str, &ObjectId> = HashMap::new();
     for (at, change) in changes.iter().enumerate() {
         first.entry(&change.object).or_insert(at);
+        let is_reference = matches!(change.path.steps().last(), Some(Step::Key(key)) if key == "name");
+        for name in [&change.old, &change.new].into_iter().flatten().filter_map(Value::as_str) {
+            if is_reference && name != change.object.name {
+                namers.entry(name).or_insert(&change.object);
+            }
+        }
     }
     let rank = |object: &ObjectId| match object {
         cluster if is_cluster(cluster) => 0,
@@ -141,20 +163,30 @@ fn by_object(changes: &[Change]) -> Vec<(usize, &Change)> {
         _ => 2,
     };
     let mut ordered: Vec<(usize, &Change)> = changes.iter().enumerate().collect();
-    ordered.sort_by_key(|(_, change)| (rank(&change.object), first[&change.object]));
+    ordered.sort_by_key(|(_, change)| {
+        let namer = namers.get(change.object.name.as_str()).filter(|namer| ***namer != change.object);
+        let lead = namer.copied().unwrap_or(&change.object);
+        (rank(lead), first[lead], namer.is_some(), first[&change.object])
+    });
     ordered
 }
 
 fn reason(change: &Change, kind: &SourceKind) -> Cow<'static, str> {
     Cow::Borrowed(match change.reason {
-        Reason::Release | Reason::Inventory if change.from.is_some() => "moved by the new API version",
-        Reason::Release => return Cow::Owned(format!("the {kind} changes it")),
-        Reason::Inventory => "the inventory changes it",
-        Reason::Object if change.old.is_none() => return Cow::Owned(format!("the {kind} adds the object")),
-        Reason::Object if change.new.is_none() => return Cow::Owned(format!("the {kind} drops the object")),
-        Reason::Object => return Cow::Owned(format!("the {kind} replaces the object")),
-        Reason::Rotation => "templates are immutable: a new one takes its place",
-        Reason::Reference => "follows the new template",
+        ChangeReason::Release | ChangeReason::Inventory if change.from.is_some() => {
+            "moved by the new API version"
+        }
+        ChangeReason::Release => return Cow::Owned(format!("the {kind} changes it")),
+        ChangeReason::Inventory => "the inventory changes it",
+        ChangeReason::Object if change.old.is_none() => {
+            return Cow::Owned(format!("the {kind} adds the object"));
+        }
+        ChangeReason::Object if change.new.is_none() => {
+            return Cow::Owned(format!("the {kind} drops the object"));
+        }
+        ChangeReason::Object => return Cow::Owned(format!("the {kind} replaces the object")),
+        ChangeReason::Rotation => "templates are immutable: a new one takes its place",
+        ChangeReason::Reference => "follows the new template",
     })
 }
 
@@ -358,23 +390,27 @@ pub(super) fn machines(number: MachineCount) -> String {
     }
 }
 
-/// `1 error, 2 warnings`, or `none`.
+/// `1 error, 2 warnings`, `1 warning`, or `none`.
 pub(super) fn findings(findings: &[Finding]) -> String {
     let errors = findings.iter().filter(|finding| finding.severity() == Severity::Error).count();
-    match findings.len() {
-        0 => "none".to_owned(),
-        all => {
-            format!("{}, {}", count(errors, "error", "errors"), count(all - errors, "warning", "warnings"))
-        }
+    let errors_in_words = || count(errors, "error", "errors");
+    match (errors, findings.len() - errors) {
+        (0, 0) => "none".to_owned(),
+        (_, 0) => errors_in_words(),
+        (0, warnings) => count(warnings, "warning", "warnings"),
+        (_, warnings) => format!("{}, {}", errors_in_words(), count(warnings, "warning", "warnings")),
     }
 }
 
-/// `3, of which 1 blocks`, or `none`.
+/// `3, of which 1 blocks`, `2, both block`, or `none`.
 pub(super) fn conflicts(conflicts: &[Conflict]) -> String {
     let blocking = conflicts.iter().filter(|conflict| conflict.blocks).count();
     match (conflicts.len(), blocking) {
         (0, _) => "none".to_owned(),
         (all, 0) => all.to_string(),
+        (1, _) => "1, which blocks".to_owned(),
+        (2, 2) => "2, both block".to_owned(),
+        (all, blocking) if all == blocking => format!("{all}, all block"),
         (all, _) => format!("{all}, of which {}", count(blocking, "blocks", "block")),
     }
 }
@@ -413,6 +449,8 @@ fn value_cells<const N: usize>(
 
 #[cfg(test)]
 mod tests {
+    use capstan_model::finding::rules;
+
     use super::*;
     use crate::body::tests::upgrade;
 
@@ -471,16 +509,27 @@ mod tests {
             (&[][..], "none"),
             (&[false], "1"),
             (&[false, false], "2"),
-            (&[true], "1, of which 1 blocks"),
+            (&[true], "1, which blocks"),
             (&[true, false], "2, of which 1 blocks"),
-            (&[true, true], "2, of which 2 block"),
+            (&[true, true], "2, both block"),
+            (&[true, true, true], "3, all block"),
+            (&[true, true, false], "3, of which 2 block"),
         ] {
             let all: Vec<Conflict> = blocking.iter().map(|blocks| conflict(*blocks)).collect();
             assert_eq!(conflicts(&all), said);
         }
         let error = upgrade().findings[0].clone();
-        for (number, said) in [(0, "none"), (1, "1 error, 0 warnings"), (2, "2 errors, 0 warnings")] {
-            assert_eq!(findings(&vec![error.clone(); number]), said);
+        let warning = Finding::new(rules::UNMATCHED_FRAGMENT, String::new());
+        for (errors, warnings, said) in [
+            (0, 0, "none"),
+            (1, 0, "1 error"),
+            (2, 0, "2 errors"),
+            (0, 1, "1 warning"),
+            (0, 2, "2 warnings"),
+            (1, 2, "1 error, 2 warnings"),
+        ] {
+            let all = [vec![error.clone(); errors], vec![warning.clone(); warnings]].concat();
+            assert_eq!(findings(&all), said);
         }
     }
 }

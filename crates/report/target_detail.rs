@@ -2,7 +2,7 @@
 
 use capstan_model::finding::Severity;
 use capstan_plan::upgrade::{
-    Conflict, Effect, Rollout, ServiceChange, ServiceCourse, Side, Upgrade, whole_of,
+    Conflict, Rollout, RolloutEffect, ServiceChange, ServiceCourse, Side, Upgrade, whole_of,
 };
 use serde::{Deserialize, Serialize};
 
@@ -101,7 +101,7 @@ impl TargetDetail {
     pub fn of(upgrade: &Upgrade) -> Self {
         let (diff, more_changes) = field_diff::plain(upgrade, DIFF);
         let listed = upgrade.conflicts.len().min(LISTED) + upgrade.findings.len().min(LISTED);
-        let replaces = |one: &&Rollout| one.course.effect == Effect::Replaces;
+        let replaces = |one: &&Rollout| one.course.effect == RolloutEffect::Replaces;
         let replacing = tables::planes_first(upgrade.rollouts.iter().filter(replaces));
         Self {
             diff,

@@ -75,6 +75,17 @@ pub(super) fn summary(upgrade: &Upgrade, source: &str) -> Option<String> {
     Some(text)
 }
 
+/// What a pull request does for its cluster, as the predicate of a sentence: `offers aws/v22.0.0`. `source` is as it is
+/// shown there.
+pub fn offer_in_words(upgrade: Option<&Upgrade>, source: &str) -> String {
+    match upgrade.and_then(brought).map(|values| values.course) {
+        None => format!("offers {source}"),
+        Some(ValuesCourse::Changes) => "brings other values".to_owned(),
+        Some(ValuesCourse::Comes) => format!("makes the cluster from {source}"),
+        Some(ValuesCourse::Goes) => "retires the cluster".to_owned(),
+    }
+}
+
 /// How to decline it, as an item of a list.
 pub(super) fn how_to_decline(upgrade: &Upgrade) -> Option<&'static str> {
     Some(match brought(upgrade)?.course {

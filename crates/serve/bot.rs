@@ -15,7 +15,7 @@ use capstan_bot::worker::{self, Heartbeats, Workforce};
 use capstan_budget::{Meter, Priority, RateLimits, at_priority};
 use capstan_database::Database;
 use capstan_dry_run::DryRun;
-use capstan_fleet::components::{Sources, Supplier, SupplierLimits};
+use capstan_fleet::components::{Supplier, SupplierLimits, SupplierPorts};
 use capstan_git::{self as git, MirrorLimits, Mirrors};
 use capstan_github::{AppCredentials, GitHub, GitHubLimits, GitHubSignIn};
 use capstan_planner_process::{ProcessPlanner, Processes, STACK, share_of_memory};
@@ -141,7 +141,7 @@ fn supplier(config: &Config, database: &Database, clock: &Arc<dyn Clock>) -> Res
         longest_wait: Duration::ZERO,
         ..FetchLimits::default()
     };
-    let sources = Sources {
+    let sources = SupplierPorts {
         connect: Box::new(move |hosts| Ok(Box::new(Fetcher::new(hosts, limits.clone())?))),
         cache: Arc::new(cache),
         jobs: Arc::new(database.clone()),

@@ -13,7 +13,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::Value;
 use url::Url;
 
-use capstan_outbound::bounded_json::{self, Reading, Unread};
+use capstan_outbound::bounded_json::{self, JsonLimits, Unread};
 use capstan_ports::{VaultAddress, VaultError};
 
 /// How long one call may take, its body included.
@@ -187,7 +187,7 @@ impl VaultHttp {
                     .to_owned(),
             ));
         }
-        match bounded_json::read(&answer.body, Reading::of(MOST_VALUES)) {
+        match bounded_json::read(&answer.body, JsonLimits::of(MOST_VALUES)) {
             Ok((body, _)) => Ok(VaultAnswer { status, body }),
             Err(Unread::NoJson(_)) => Ok(VaultAnswer { status, body: Value::Null }),
             Err(Unread::TooManyValues) => {

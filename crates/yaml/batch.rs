@@ -74,7 +74,7 @@ impl<'a> Batch<'a> {
             ));
         };
         if let Some(twice) = &document.duplicate_key {
-            let reason = format!("the key `{}` is there twice in one mapping of this document", twice.key);
+            let reason = format!("the key `{}` occurs twice in one mapping of this document", twice.key);
             return Err(EditRefusal::new(reason, &root, twice.offset));
         }
         Ok(&document.root)

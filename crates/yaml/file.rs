@@ -9,7 +9,7 @@ use super::node::{Document, Entry, Node, NodeKind};
 use super::position::{Position, floor_boundary, place, position_in};
 use super::quick;
 use super::read::{self, ReadKey};
-use super::scalar::{Reading, read_plain};
+use super::scalar::{ScalarReading, read_plain};
 
 /// A file that was read strictly. Cloning is cheap; text and tree never change.
 #[derive(Debug, Clone)]
@@ -98,7 +98,7 @@ impl YamlFile {
     pub fn misread_key(&self, node: &Node) -> Option<(usize, String)> {
         let of_entry = |entry: &Entry| {
             let written = self.text().get(entry.key_span.clone()).unwrap_or_default();
-            if entry.key != written && !matches!(read_plain(written), Reading::String(_)) {
+            if entry.key != written && !matches!(read_plain(written), ScalarReading::String(_)) {
                 let message = format!(
                     "the key `{written}` has no quotes, so Kubernetes reads it as `{}`: write \"{written}\"",
                     entry.key

@@ -15,7 +15,7 @@ use std::collections::HashSet;
 
 use super::limits;
 use super::node::{Document, Entry, Node, NodeKind, Scalar, ScalarStyle};
-use super::scalar::{self, Reading};
+use super::scalar::{self, ScalarReading};
 
 /// Longer texts hold more than one value per byte could be counted against [`limits::NODES`].
 const BYTES: usize = limits::NODES;
@@ -245,7 +245,7 @@ impl<'a> QuickReader<'a> {
     fn key(&self, start: usize, end: usize) -> Option<String> {
         let text = &self.text[start..end];
         match scalar::read_plain(text) {
-            Reading::String(text) => Some(text.to_owned()),
+            ScalarReading::String(text) => Some(text.to_owned()),
             _ => scalar::key_text(&Scalar::plain(text)),
         }
     }

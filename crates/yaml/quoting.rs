@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::node::{Node, Scalar, ScalarStyle};
-use super::scalar::{Reading, read_plain};
+use super::scalar::{ScalarReading, read_plain};
 
 /// The context of a scalar: in brackets fewer scalars can be plain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,8 +51,8 @@ pub(super) fn write_inline(scalar: &Scalar, place: ScalarContext) -> String {
     match scalar.style {
         ScalarStyle::Plain => match scalar.reading() {
             // What is meant is the string, so the style was wrong for it, or it is plain enough.
-            Reading::String(_) if !holds_plain(text, place) => quote(text),
-            Reading::Null if text.is_empty() => "null".to_owned(),
+            ScalarReading::String(_) if !holds_plain(text, place) => quote(text),
+            ScalarReading::Null if text.is_empty() => "null".to_owned(),
             _ => text.to_owned(),
         },
         ScalarStyle::SingleQuoted if holds_single(text) => format!("'{}'", text.replace('\'', "''")),
@@ -98,7 +98,7 @@ pub(super) fn holds_plain(text: &str, place: ScalarContext) -> bool {
         _ => !"!&*|>%@`\"'#,[]{}=<~".contains(first),
     };
     first_fits
-        && matches!(read_plain(text), Reading::String(_))
+        && matches!(read_plain(text), ScalarReading::String(_))
         && !looks_like_number(text)
         && !text.starts_with("---")
         && !text.starts_with("...")
@@ -159,14 +159,14 @@ pub(super) fn holds_lines(text: &str) -> bool {
 
 /// The new scalar in the old one's quoting, where it is a string in place of a string.
 pub(super) fn restyle(old: &Scalar, new: &Scalar, place: ScalarContext) -> Scalar {
-    if !matches!(new.reading(), Reading::String(_)) {
+    if !matches!(new.reading(), ScalarReading::String(_)) {
         return new.clone();
     }
     let style = match (old.reading(), old.style) {
-        (Reading::String(_), ScalarStyle::Plain) if holds_plain(&new.text, place) => ScalarStyle::Plain,
-        (Reading::String(_), ScalarStyle::Plain) if new.style != ScalarStyle::Plain => new.style,
-        (Reading::String(_), ScalarStyle::Plain) => string_style(&new.text),
-        (Reading::String(_), style) => style,
+        (ScalarReading::String(_), ScalarStyle::Plain) if holds_plain(&new.text, place) => ScalarStyle::Plain,
+        (ScalarReading::String(_), ScalarStyle::Plain) if new.style != ScalarStyle::Plain => new.style,
+        (ScalarReading::String(_), ScalarStyle::Plain) => string_style(&new.text),
+        (ScalarReading::String(_), style) => style,
         _ => new.style,
     };
     Scalar { text: new.text.clone(), style }

@@ -262,16 +262,18 @@ impl<'a> Builder<'a> {
     fn tagged(&self, mut scalar: Scalar, tag: &Tag, offset: usize) -> ReadResult<Scalar> {
         let name = tag.suffix_in_namespace("tag:yaml.org,2002:");
         let fits = match name.as_deref() {
-            Some("bool") => matches!(scalar::read_plain(&scalar.text), scalar::Reading::Bool(_)),
+            Some("bool") => matches!(scalar::read_plain(&scalar.text), scalar::ScalarReading::Bool(_)),
             Some("int") => matches!(
                 scalar::read_plain(&scalar.text),
-                scalar::Reading::Integer(_) | scalar::Reading::Unsigned(_)
+                scalar::ScalarReading::Integer(_) | scalar::ScalarReading::Unsigned(_)
             ),
             Some("float") => matches!(
                 scalar::read_plain(&scalar.text),
-                scalar::Reading::Integer(_) | scalar::Reading::Unsigned(_) | scalar::Reading::Float(_)
+                scalar::ScalarReading::Integer(_)
+                    | scalar::ScalarReading::Unsigned(_)
+                    | scalar::ScalarReading::Float(_)
             ),
-            Some("null") => scalar::read_plain(&scalar.text) == scalar::Reading::Null,
+            Some("null") => scalar::read_plain(&scalar.text) == scalar::ScalarReading::Null,
             Some("binary") => {
                 return self.error("a !!binary value is not supported: write the text itself", offset);
             }

@@ -18,7 +18,7 @@ use super::node::{Node, NodeKind, Scalar, ScalarStyle};
 
 /// A scalar after Kubernetes' reading; borrowed, so that comparing needs no memory.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Reading<'a> {
+pub enum ScalarReading<'a> {
     /// `null`, `~`, nothing.
     Null,
     /// `true`, `yes`, `on`, `y` and their opposites.
@@ -33,7 +33,7 @@ pub enum Reading<'a> {
     String(&'a str),
 }
 
-impl Reading<'_> {
+impl ScalarReading<'_> {
     /// The same as an owned JSON value.
     pub fn to_value(self) -> Value {
         match self {
@@ -59,10 +59,10 @@ impl Reading<'_> {
 
 impl Scalar {
     /// What Kubernetes reads.
-    pub fn reading(&self) -> Reading<'_> {
+    pub fn reading(&self) -> ScalarReading<'_> {
         match self.style {
             ScalarStyle::Plain => read_plain(&self.text),
-            _ => Reading::String(&self.text),
+            _ => ScalarReading::String(&self.text),
         }
     }
 
@@ -76,14 +76,14 @@ impl Node {
     /// The text of what Kubernetes reads as a string (so not of `3` or `yes`).
     pub fn as_str(&self) -> Option<&str> {
         match self.as_scalar()?.reading() {
-            Reading::String(text) => Some(text),
+            ScalarReading::String(text) => Some(text),
             _ => None,
         }
     }
 
     /// Whether Kubernetes reads null.
     pub fn is_null(&self) -> bool {
-        self.as_scalar().is_some_and(|scalar| scalar.reading() == Reading::Null)
+        self.as_scalar().is_some_and(|scalar| scalar.reading() == ScalarReading::Null)
     }
 
     /// The whole value as Kubernetes reads it, keys in the order of the file.
@@ -99,36 +99,36 @@ impl Node {
 }
 
 /// Reads a text without quotes.
-pub fn read_plain(text: &str) -> Reading<'_> {
+pub fn read_plain(text: &str) -> ScalarReading<'_> {
     let known = match text.as_bytes().first() {
-        None => Some(Reading::Null),
+        None => Some(ScalarReading::Null),
         Some(b'0'..=b'9' | b'+' | b'-') => read_word(text).or_else(|| read_number(text)),
         Some(b'.') => read_word(text).or_else(|| parse_float(&drop_separators(text)?)),
         Some(b'y' | b'Y' | b'n' | b'N' | b't' | b'T' | b'f' | b'F' | b'o' | b'O' | b'~') => read_word(text),
         Some(_) => None,
     };
-    known.unwrap_or(Reading::String(text))
+    known.unwrap_or(ScalarReading::String(text))
 }
 
 /// The words of go-yaml's table: nulls, booleans, and the floats that are not finite.
-fn read_word(text: &str) -> Option<Reading<'_>> {
+fn read_word(text: &str) -> Option<ScalarReading<'_>> {
     Some(match text {
-        "~" | "null" | "Null" | "NULL" => Reading::Null,
+        "~" | "null" | "Null" | "NULL" => ScalarReading::Null,
         "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => {
-            Reading::Bool(true)
+            ScalarReading::Bool(true)
         }
         "n" | "N" | "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => {
-            Reading::Bool(false)
+            ScalarReading::Bool(false)
         }
-        ".nan" | ".NaN" | ".NAN" => Reading::Float(f64::NAN),
-        ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" => Reading::Float(f64::INFINITY),
-        "-.inf" | "-.Inf" | "-.INF" => Reading::Float(f64::NEG_INFINITY),
+        ".nan" | ".NaN" | ".NAN" => ScalarReading::Float(f64::NAN),
+        ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" => ScalarReading::Float(f64::INFINITY),
+        "-.inf" | "-.Inf" | "-.INF" => ScalarReading::Float(f64::NEG_INFINITY),
         _ => return None,
     })
 }
 
 /// Go's `ParseInt` and `ParseUint` with base 0, then go-yaml's float pattern. Underscores are dropped.
-fn read_number(text: &str) -> Option<Reading<'static>> {
+fn read_number(text: &str) -> Option<ScalarReading<'static>> {
     let dropped;
     let plain = if text.contains('_') {
         dropped = text.replace('_', "");
@@ -147,10 +147,10 @@ fn read_number(text: &str) -> Option<Reading<'static>> {
         // Beyond 64 bits a decimal is a float, and any other base a string.
         if let Ok(number) = u64::from_str_radix(digits, radix) {
             if let Some(number) = to_signed(negative, number) {
-                return Some(Reading::Integer(number));
+                return Some(ScalarReading::Integer(number));
             }
             if !signed {
-                return Some(Reading::Unsigned(number));
+                return Some(ScalarReading::Unsigned(number));
             }
         }
     }
@@ -197,7 +197,7 @@ fn is_float(text: &str) -> bool {
 }
 
 /// Go's `ParseFloat`, which rejects a number out of range.
-fn parse_float(text: &str) -> Option<Reading<'static>> {
+fn parse_float(text: &str) -> Option<ScalarReading<'static>> {
     let number = text.parse::<f64>().ok()?;
     number.is_finite().then(|| normalise(number))
 }
@@ -216,16 +216,16 @@ fn drop_separators(text: &str) -> Option<Cow<'_, str>> {
 
 /// JSON writes a float without a fraction as an integer, and Kubernetes reads that as one. JSON writes
 /// the shortest digits that give the float, then zeros: above 2^53 that is not the float's own value.
-fn normalise(number: f64) -> Reading<'static> {
+fn normalise(number: f64) -> ScalarReading<'static> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     if number.fract() != 0.0 || number.abs() >= 9_223_372_036_854_775_808.0 {
-        return Reading::Float(number);
+        return ScalarReading::Float(number);
     }
     if number.abs() > EXACT {
-        return format!("{number}").parse().map_or(Reading::Float(number), Reading::Integer);
+        return format!("{number}").parse().map_or(ScalarReading::Float(number), ScalarReading::Integer);
     }
     #[expect(clippy::cast_possible_truncation, reason = "an integer of at most 53 bits")]
-    Reading::Integer(number as i64)
+    ScalarReading::Integer(number as i64)
 }
 
 /// `.nan`, `.inf` and `-.inf`, as `sigs.k8s.io/yaml` names them.
@@ -244,14 +244,16 @@ fn name_float(number: f64) -> String {
 /// integers above the signed range.
 pub(super) fn key_text(scalar: &Scalar) -> Option<String> {
     Some(match scalar.reading() {
-        Reading::Null | Reading::Unsigned(_) => return None,
-        Reading::Bool(truth) => truth.to_string(),
-        Reading::Integer(number) if !scalar.text.contains(['.', 'e', 'E']) => number.to_string(),
-        Reading::Integer(_) | Reading::Float(_) => match scalar.text.replace('_', "").parse::<f64>() {
-            Ok(number) => format_float_key(number),
-            Err(_) => scalar.value().as_str().map_or_else(|| scalar.text.clone(), str::to_owned),
-        },
-        Reading::String(text) => text.to_owned(),
+        ScalarReading::Null | ScalarReading::Unsigned(_) => return None,
+        ScalarReading::Bool(truth) => truth.to_string(),
+        ScalarReading::Integer(number) if !scalar.text.contains(['.', 'e', 'E']) => number.to_string(),
+        ScalarReading::Integer(_) | ScalarReading::Float(_) => {
+            match scalar.text.replace('_', "").parse::<f64>() {
+                Ok(number) => format_float_key(number),
+                Err(_) => scalar.value().as_str().map_or_else(|| scalar.text.clone(), str::to_owned),
+            }
+        }
+        ScalarReading::String(text) => text.to_owned(),
     })
 }
 

@@ -3,27 +3,27 @@
 use capstan_model::file_change::FileChange;
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::TreeId;
-use capstan_plan::inference::{Candidate, Inference, SENSIBLE_PERCENT, Verdict};
+use capstan_plan::inference::{Inference, ReleaseCandidate, SENSIBLE_PERCENT, Verdict};
 use capstan_plan::merge::ReleaseFit;
 use serde_json::{Value, json};
 
 use super::arguments::Adopt;
 use super::harmless::line;
 use super::refusal::refusal;
-use super::{Context, Failure, Format, Outcome, output};
-use capstan_fleet::generator::{Inferred, Refused};
+use super::{CommandFailure, CommandOutcome, Context, Format, output};
+use capstan_fleet::generator::{Inferred, Refused, infer_release};
 
 /// Releases that are shown of one cluster.
 const SHOWN: usize = 5;
 
 type AdoptResult = Result<Inferred, Refused>;
 
-pub(super) fn run(context: &Context<'_>, command: &Adopt) -> Result<Outcome, Failure> {
+pub(super) fn run(context: &Context<'_>, command: &Adopt) -> Result<CommandOutcome, CommandFailure> {
     let workspace = context.workspace()?;
     let fleet = context.fleet_with_releases(workspace.as_ref())?;
     let clusters = context.clusters(workspace.as_ref(), &fleet, &command.clusters)?;
     let results: Vec<(ClusterId, AdoptResult)> =
-        clusters.into_iter().map(|cluster| (cluster.clone(), fleet.infer_release(&cluster))).collect();
+        clusters.into_iter().map(|cluster| (cluster.clone(), infer_release(&fleet, &cluster))).collect();
     if command.write {
         workspace.write(&results.iter().filter_map(change).cloned().collect::<Vec<FileChange>>())?;
     }
@@ -39,11 +39,11 @@ pub(super) fn run(context: &Context<'_>, command: &Adopt) -> Result<Outcome, Fai
     }
     let is_open = |result: &AdoptResult| matches!(result, Ok(Inferred::Undecided(_)));
     Ok(if results.iter().any(|(_, result)| result.is_err()) {
-        Outcome::PartlyFailed
+        CommandOutcome::PartlyFailed
     } else if results.iter().any(|(_, result)| is_open(result)) {
-        Outcome::ErrorsStand
+        CommandOutcome::ErrorsStand
     } else {
-        Outcome::Done
+        CommandOutcome::Done
     })
 }
 
@@ -77,11 +77,11 @@ fn element(cluster: &ClusterId, result: &AdoptResult) -> Value {
     })
 }
 
-fn candidate(candidate: &Candidate) -> Value {
+fn candidate(candidate: &ReleaseCandidate) -> Value {
     json!({"release": candidate.release, "releaseTree": tree(candidate), "fit": fit(candidate.fit)})
 }
 
-fn tree(candidate: &Candidate) -> Option<&TreeId> {
+fn tree(candidate: &ReleaseCandidate) -> Option<&TreeId> {
     candidate.content.as_ref().map(|content| &content.tree)
 }
 

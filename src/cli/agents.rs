@@ -3,6 +3,7 @@
 //! A join code is printed once, to standard output, and never taken as an argument: what is on a
 //! command line is seen by every process of the machine.
 
+use capstan_campaign::wording::minute;
 use capstan_live::agent::AgentId;
 use capstan_model::dns_name::is_label;
 use capstan_plan::settings::ManagementClusterUid;
@@ -10,15 +11,15 @@ use capstan_report::Refusal;
 use serde_json::json;
 
 use super::arguments::{AgentsCommand, Format};
-use super::failure::Failure;
+use super::failure::CommandFailure;
 use super::output;
 use super::progress::say;
 use super::text;
 use capstan_bot::agents::{Invitee, NotInvited, invite};
 use capstan_ports::{Agent, Clock, Enrolment, RecordsError};
 
-fn failed(error: RecordsError) -> Failure {
-    Failure::Failed(Refusal::Agents, error.to_string())
+fn failed(error: RecordsError) -> CommandFailure {
+    CommandFailure::Failed(Refusal::Agents, error.to_string())
 }
 
 /// Runs one command on the bot's records.
@@ -30,18 +31,19 @@ pub async fn run(
     clock: &dyn Clock,
     by: &str,
     command: &AgentsCommand,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     match command {
         AgentsCommand::Invite { management_cluster, name } => {
-            let management_cluster = ManagementClusterUid::parse(management_cluster)
-                .map_err(|error| Failure::Usage(Refusal::Agents, format!("--management-cluster: {error}")))?;
+            let management_cluster = ManagementClusterUid::parse(management_cluster).map_err(|error| {
+                CommandFailure::Usage(Refusal::Agents, format!("--management-cluster: {error}"))
+            })?;
             let name = name.as_deref().map(agent_name).transpose()?;
             let invitee = Invitee { management_cluster, name, invited_by: by.to_owned() };
             let invited = invite(records, clock, invitee).await.map_err(|error| match error {
                 NotInvited::Records(error) => failed(error),
-                error => Failure::Usage(Refusal::Agents, error.to_string()),
+                error => CommandFailure::Usage(Refusal::Agents, error.to_string()),
             })?;
-            let until = invited.expires_at.strftime("%Y-%m-%d %H:%M UTC");
+            let until = minute(invited.expires_at);
             say!(
                 "This join code works once, until {until}. It is not shown again: put it into the Secret that the Fleet names, under `joinCode`."
             );
@@ -53,7 +55,7 @@ pub async fn run(
         }
         AgentsCommand::Revoke { agent } => {
             let id = AgentId::parse(agent).map_err(|error| {
-                Failure::Usage(
+                CommandFailure::Usage(
                     Refusal::Agents,
                     format!("`{agent}`: {error}; `capstan agents list` prints them"),
                 )
@@ -61,18 +63,18 @@ pub async fn run(
             if records.revoke(&id, by).await.map_err(failed)? {
                 output::print_line(&format!("revoked {id}"))
             } else {
-                Err(Failure::Usage(Refusal::Agents, format!("there is no active agent {id}")))
+                Err(CommandFailure::Usage(Refusal::Agents, format!("there is no active agent {id}")))
             }
         }
     }
 }
 
 /// A name that differs from all others in a table.
-fn agent_name(text: &str) -> Result<String, Failure> {
+fn agent_name(text: &str) -> Result<String, CommandFailure> {
     if is_label(text) {
         Ok(text.to_owned())
     } else {
-        Err(Failure::Usage(
+        Err(CommandFailure::Usage(
             Refusal::Agents,
             format!(
                 "--name: `{}` is not a name for a reconciler: use lower-case letters, digits and `-`, at most 63",

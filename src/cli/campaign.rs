@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::fs;
 use std::path::Path;
 
-use capstan_campaign::membership::{Candidate, Doubt, doubts, is_of, wave_of};
+use capstan_campaign::membership::{Doubt, WaveCandidate, doubts, is_of, wave_of};
 use capstan_campaign::settings::CampaignSettings;
 use capstan_campaign::simulation::{Happening, History, Pace, Participant, picture, simulate, time_line};
 use capstan_model::finding::Finding;
@@ -16,12 +16,12 @@ use serde_json::{Value, json};
 
 use super::arguments::{Campaign, CampaignCommand};
 use super::progress::{self, say};
-use super::{Context, Failure, Format, Outcome, output, text};
+use super::{CommandFailure, CommandOutcome, Context, Format, output, text};
 use capstan_budget::{Figures, RateLimit, RateLimits, Rehearsal};
-use capstan_fleet::generator::{Fleet, PlannedWithReasons};
+use capstan_fleet::generator::{Fleet, PlannedWithReasons, campaign_candidate, plan_each};
 use capstan_ports::{Clock as _, SystemClock};
 
-pub(super) fn run(context: &Context<'_>, command: &Campaign) -> Result<Outcome, Failure> {
+pub(super) fn run(context: &Context<'_>, command: &Campaign) -> Result<CommandOutcome, CommandFailure> {
     let CampaignCommand::Simulate(command) = &command.command;
     let draft = command.file.as_ref().map(|file| read_draft(file)).transpose()?;
     let workspace = context.workspace()?;
@@ -39,7 +39,7 @@ pub(super) fn run(context: &Context<'_>, command: &Campaign) -> Result<Outcome, 
         say!("warning: {}", doubtful(&settings, &doubt));
     }
     if participants.is_empty() {
-        return Err(Failure::Failed(
+        return Err(CommandFailure::Failed(
             Refusal::State,
             "no cluster in a wave is offered a release of this campaign: there is nothing to simulate (`capstan clusters` shows what is offered)".to_owned(),
         ));
@@ -64,16 +64,16 @@ pub(super) fn run(context: &Context<'_>, command: &Campaign) -> Result<Outcome, 
         write(file, &picture(&settings, &history))?;
     }
     if history.ended.is_none() {
-        outcome = outcome.max(Outcome::ErrorsStand);
+        outcome = outcome.max(CommandOutcome::ErrorsStand);
     }
     Ok(outcome)
 }
 
 /// Campaigns of a file of their own.
-fn read_draft(file: &Path) -> Result<Vec<CampaignSettings>, Failure> {
+fn read_draft(file: &Path) -> Result<Vec<CampaignSettings>, CommandFailure> {
     let named = file.display();
     let text = fs::read_to_string(file)
-        .map_err(|error| Failure::Usage(Refusal::Settings, format!("{named}: {error}")))?;
+        .map_err(|error| CommandFailure::Usage(Refusal::Settings, format!("{named}: {error}")))?;
     read_campaigns(&text).map_err(|error| {
         // Places are in the file as it was typed, wherever it is.
         let line = |finding: Finding| {
@@ -81,7 +81,7 @@ fn read_draft(file: &Path) -> Result<Vec<CampaignSettings>, Failure> {
             let place: String = place.map(|number| format!(":{number}")).collect();
             format!("{named}{place}: {}", finding.message)
         };
-        Failure::of_settings(&named, error.findings().map(line).collect())
+        CommandFailure::of_settings(&named, error.findings().map(line).collect())
     })
 }
 
@@ -90,8 +90,8 @@ fn chosen(
     file: &str,
     campaigns: &[CampaignSettings],
     named: Option<&str>,
-) -> Result<CampaignSettings, Failure> {
-    let unreadable = |why: String| Failure::Usage(Refusal::Settings, format!("{file}: {why}"));
+) -> Result<CampaignSettings, CommandFailure> {
+    let unreadable = |why: String| CommandFailure::Usage(Refusal::Settings, format!("{file}: {why}"));
     let names: Vec<&str> = campaigns.iter().map(|campaign| campaign.name.as_str()).collect();
     let listed = names.join(", ");
     match (named, campaigns) {
@@ -113,11 +113,11 @@ fn read_fleet(
     fleet: &Fleet,
     clusters: &[ClusterId],
     settings: &CampaignSettings,
-) -> (Vec<Candidate>, Vec<Participant>, Outcome) {
+) -> (Vec<WaveCandidate>, Vec<Participant>, CommandOutcome) {
     progress::count_clusters(clusters.len());
-    let (mut candidates, mut participants, mut outcome) = (Vec::new(), Vec::new(), Outcome::Done);
+    let (mut candidates, mut participants, mut outcome) = (Vec::new(), Vec::new(), CommandOutcome::Done);
     let read = |id: &ClusterId, planned: PlannedWithReasons| {
-        let read = fleet.campaign_candidate(id, std::slice::from_ref(settings)).and_then(|candidate| {
+        let read = campaign_candidate(fleet, id, std::slice::from_ref(settings)).and_then(|candidate| {
             let upgrade = planned?.upgrade;
             let is_offered =
                 !upgrade.files.is_empty() && upgrade.to.as_ref().is_some_and(|to| is_of(settings, to.path()));
@@ -129,7 +129,7 @@ fn read_fleet(
         });
         read.map_err(|refused| (id.clone(), refused))
     };
-    let Ok(()) = fleet.plan_each(clusters, None, read, |read| {
+    let Ok(()) = plan_each(fleet, clusters, None, read, |read| {
         progress::cluster_done();
         match read {
             Ok((candidate, participant)) => {
@@ -138,7 +138,7 @@ fn read_fleet(
             }
             Err((id, refused)) => {
                 text::complain(&id, &refused);
-                outcome = Outcome::PartlyFailed;
+                outcome = CommandOutcome::PartlyFailed;
             }
         }
         Ok::<(), Infallible>(())
@@ -154,9 +154,9 @@ fn doubtful(settings: &CampaignSettings, doubt: &Doubt) -> String {
     }
 }
 
-fn write(file: &Path, picture: &str) -> Result<(), Failure> {
+fn write(file: &Path, picture: &str) -> Result<(), CommandFailure> {
     fs::write(file, picture)
-        .map_err(|error| Failure::Failed(Refusal::State, format!("{}: {error}", file.display())))
+        .map_err(|error| CommandFailure::Failed(Refusal::State, format!("{}: {error}", file.display())))
 }
 
 /// What was asked of GitHub, for people.

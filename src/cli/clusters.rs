@@ -6,10 +6,10 @@ use capstan_model::target::TargetKind;
 use serde_json::{Value, json};
 
 use super::arguments::List;
-use super::{Context, Failure, Format, Outcome, output, progress, refusal, text};
-use capstan_fleet::generator::{Refused, Summary};
+use super::{CommandFailure, CommandOutcome, Context, Format, output, progress, refusal, text};
+use capstan_fleet::generator::{Refused, Summary, plan_each, summary};
 
-pub(super) fn run(context: &Context<'_>, command: &List) -> Result<Outcome, Failure> {
+pub(super) fn run(context: &Context<'_>, command: &List) -> Result<CommandOutcome, CommandFailure> {
     let workspace = context.workspace()?;
     let mut fleet = context.fleet_with_releases(workspace.as_ref())?;
     let ids = context.clusters(workspace.as_ref(), &fleet, &[])?;
@@ -18,13 +18,14 @@ pub(super) fn run(context: &Context<'_>, command: &List) -> Result<Outcome, Fail
     context.find_old_releases(workspace.as_ref(), &mut fleet, &ids);
     let mut summaries: Vec<(String, Result<Summary, Refused>)> = Vec::with_capacity(ids.len());
     progress::count_clusters(ids.len());
-    let Ok(()) = fleet.plan_each(
+    let Ok(()) = plan_each(
+        &fleet,
         &ids,
         None,
-        |id, planned| (id.to_string(), fleet.summary(id, &planned.map(|planned| planned.upgrade))),
-        |summary| {
+        |id, planned| (id.to_string(), summary(&fleet, id, &planned.map(|planned| planned.upgrade))),
+        |one| {
             progress::cluster_done();
-            summaries.push(summary);
+            summaries.push(one);
             Ok::<(), Infallible>(())
         },
     );
@@ -37,7 +38,7 @@ pub(super) fn run(context: &Context<'_>, command: &List) -> Result<Outcome, Fail
         Format::Yaml => output::print_yaml(&summaries.iter().map(to_json).collect())?,
     }
     let failed = summaries.iter().any(|(_, summary)| !matches!(summary, Ok(one) if !one.failed));
-    Ok(if failed { Outcome::PartlyFailed } else { Outcome::Done })
+    Ok(if failed { CommandOutcome::PartlyFailed } else { CommandOutcome::Done })
 }
 
 fn row((id, summary): &(String, Result<Summary, Refused>)) -> Vec<String> {

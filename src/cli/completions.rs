@@ -1,11 +1,11 @@
 //! `capstan completions SHELL`
 
 use super::arguments::Completions;
-use super::{Failure, Outcome, examples, output};
+use super::{CommandFailure, CommandOutcome, examples, output};
 
-pub(super) fn run(command: &Completions) -> Result<Outcome, Failure> {
+pub(super) fn run(command: &Completions) -> Result<CommandOutcome, CommandFailure> {
     let mut script = Vec::new();
     clap_complete::generate(command.shell, &mut examples::shown(), "capstan", &mut script);
     output::print(&String::from_utf8_lossy(&script))?;
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }

@@ -13,8 +13,11 @@ use jiff::tz::TimeZone;
 
 use super::progress::say;
 use super::typed_release::{LIST, release};
-use super::{Failure, Offline, Open, progress, typed};
-use capstan_fleet::generator::{Fleet, PastRelease, PlannedWithReasons};
+use super::{CommandFailure, Offline, Open, progress, typed};
+use capstan_fleet::generator::{
+    Fleet, PastRelease, PlannedWithReasons, has_release, missing_contents, missing_releases, plan_each,
+    scopes_to_come,
+};
 use capstan_fleet::inventory;
 use capstan_ports::{Clock, SystemClock, Workspace};
 
@@ -31,12 +34,12 @@ pub(super) struct Context<'a> {
 
 impl Context<'_> {
     /// The checkout that `--repo` names.
-    pub(super) fn workspace(&self) -> Result<Box<dyn Workspace>, Failure> {
+    pub(super) fn workspace(&self) -> Result<Box<dyn Workspace>, CommandFailure> {
         Ok((self.open)(self.arguments.repo.as_deref())?)
     }
 
     /// The fleet of the work tree, or of `--at`.
-    pub(super) fn fleet_of(&self, workspace: &dyn Workspace) -> Result<Fleet, Failure> {
+    pub(super) fn fleet_of(&self, workspace: &dyn Workspace) -> Result<Fleet, CommandFailure> {
         self.fleet_at(workspace, self.arguments.at.as_deref())
     }
 
@@ -45,10 +48,10 @@ impl Context<'_> {
         &self,
         workspace: &dyn Workspace,
         revision: Option<&str>,
-    ) -> Result<Fleet, Failure> {
+    ) -> Result<Fleet, CommandFailure> {
         let tree = self.tree(workspace, revision)?;
         let mut fleet = Fleet::open(tree, today())
-            .map_err(|error| Failure::of_settings(error.place.file(), error.lines().collect()))?;
+            .map_err(|error| CommandFailure::of_settings(error.place.file(), error.lines().collect()))?;
         if let Some(directory) = &self.arguments.releases {
             fleet.provide_releases((self.open)(Some(directory))?.work_tree()?);
         }
@@ -56,11 +59,11 @@ impl Context<'_> {
     }
 
     /// The same, for commands that are about releases.
-    pub(super) fn fleet_with_releases(&self, workspace: &dyn Workspace) -> Result<Fleet, Failure> {
+    pub(super) fn fleet_with_releases(&self, workspace: &dyn Workspace) -> Result<Fleet, CommandFailure> {
         let fleet = self.fleet_of(workspace)?;
         fleet
             .require_releases()
-            .map_err(|error| Failure::Failed(Refusal::ReleasesElsewhere, error.to_string()))?;
+            .map_err(|error| CommandFailure::Failed(Refusal::ReleasesElsewhere, error.to_string()))?;
         Ok(fleet)
     }
 
@@ -69,7 +72,7 @@ impl Context<'_> {
         &self,
         workspace: &dyn Workspace,
         revision: Option<&str>,
-    ) -> Result<Arc<dyn Tree>, Failure> {
+    ) -> Result<Arc<dyn Tree>, CommandFailure> {
         Ok(match revision {
             Some(revision) => workspace.commit(revision)?,
             None => workspace.work_tree()?,
@@ -82,7 +85,7 @@ impl Context<'_> {
         workspace: &dyn Workspace,
         fleet: &Fleet,
         typed: &[String],
-    ) -> Result<Vec<ClusterId>, Failure> {
+    ) -> Result<Vec<ClusterId>, CommandFailure> {
         if typed.is_empty() {
             return Ok(all(fleet));
         }
@@ -95,9 +98,9 @@ impl Context<'_> {
         workspace: &dyn Workspace,
         fleet: &Fleet,
         typed: &[String],
-    ) -> Result<(Vec<ClusterId>, Vec<ClusterId>), Failure> {
+    ) -> Result<(Vec<ClusterId>, Vec<ClusterId>), CommandFailure> {
         let to_come: Vec<ClusterId> =
-            fleet.scopes_to_come().into_iter().filter_map(|scope| scope.target.id().cloned()).collect();
+            scopes_to_come(fleet).into_iter().filter_map(|scope| scope.target.id().cloned()).collect();
         if typed.is_empty() {
             let none = fleet.layout().targets.is_empty() && !to_come.is_empty();
             return Ok((if none { Vec::new() } else { all(fleet) }, to_come));
@@ -113,7 +116,7 @@ impl Context<'_> {
         fleet: &Fleet,
         typed: &[String],
         known: &[&ClusterId],
-    ) -> Result<Vec<ClusterId>, Failure> {
+    ) -> Result<Vec<ClusterId>, CommandFailure> {
         let mut clusters = Vec::new();
         for name in typed {
             clusters.extend(typed::clusters(workspace, fleet, known, name)?);
@@ -129,7 +132,7 @@ impl Context<'_> {
         workspace: &dyn Workspace,
         fleet: &Fleet,
         typed: &str,
-    ) -> Result<ClusterId, Failure> {
+    ) -> Result<ClusterId, CommandFailure> {
         typed::cluster(workspace, fleet, &fleet.targets().collect::<Vec<_>>(), typed)
     }
 
@@ -139,20 +142,20 @@ impl Context<'_> {
         fleet: &Fleet,
         clusters: &[ClusterId],
         typed: Option<&str>,
-    ) -> Result<Option<ReleaseName>, Failure> {
+    ) -> Result<Option<ReleaseName>, CommandFailure> {
         let Some(typed) = typed else { return Ok(None) };
-        let name = release(fleet, typed).map_err(|why| Failure::Usage(Refusal::NotFound, why))?;
+        let name = release(fleet, typed).map_err(|why| CommandFailure::Usage(Refusal::NotFound, why))?;
         for cluster in clusters {
             // A cluster that cannot be read is refused by name when it is planned.
-            if let Ok(Err(error)) = fleet.has_release(cluster, &name) {
+            if let Ok(Err(error)) = has_release(fleet, cluster, &name) {
                 let broken = |id: &ReleaseId| match &name {
                     ReleaseName::Id(asked) => id == asked,
                     ReleaseName::Version(version) => id.version().as_ref() == Some(version),
                 };
                 return Err(if fleet.catalogue().unreadable().iter().any(|(id, _)| broken(id)) {
-                    Failure::Failed(Refusal::Unreadable, error.to_string())
+                    CommandFailure::Failed(Refusal::Unreadable, error.to_string())
                 } else {
-                    Failure::Usage(Refusal::NotFound, format!("{error}{LIST}"))
+                    CommandFailure::Usage(Refusal::NotFound, format!("{error}{LIST}"))
                 });
             }
         }
@@ -169,18 +172,16 @@ impl Context<'_> {
     ) {
         let elsewhere = self.arguments.releases.as_ref().and_then(|path| (self.open)(Some(path)).ok());
         let places = || elsewhere.as_deref().into_iter().chain([workspace]);
-        for id in fleet.missing_contents(clusters) {
+        for id in missing_contents(fleet, clusters) {
             if let Some(content) = places().find_map(|place| content_in(place, &id)) {
-                fleet.provide_content(id, content);
+                fleet.supplement_mut().contents.insert(id, content);
             }
         }
-        for id in fleet.missing_releases(clusters) {
+        for id in missing_releases(fleet, clusters) {
             if let Some(past) = places().find_map(|place| place.past_folder(&id.possible_folders())) {
                 let found_in = format!("commit {}", past.commit.as_str().get(..8).unwrap_or_default());
-                fleet.provide_past_release(
-                    id,
-                    PastRelease { content: past.content, tree: past.tree, found_in },
-                );
+                let past = PastRelease { content: past.content, tree: past.tree, found_in };
+                fleet.supplement_mut().past.insert(id, past);
             }
         }
     }
@@ -217,7 +218,7 @@ impl Context<'_> {
             all.push(planned);
             Ok::<(), Infallible>(())
         };
-        let Ok(()) = fleet.plan_each(clusters, target, |_, planned| planned, take);
+        let Ok(()) = plan_each(fleet, clusters, target, |_, planned| planned, take);
         all
     }
 }

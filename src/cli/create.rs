@@ -14,11 +14,11 @@ use serde_json::{Value, json};
 use super::arguments::Create;
 use super::progress::say;
 use super::typed_release::release;
-use super::{ChangeFormat, Context, Failure, Outcome, output, text, typed};
-use capstan_fleet::generator::{Fleet, NotPossible};
+use super::{ChangeFormat, CommandFailure, CommandOutcome, Context, output, text, typed};
+use capstan_fleet::generator::{Fleet, NotPossible, create_cluster};
 use capstan_ports::Workspace;
 
-impl From<NotPossible> for Failure {
+impl From<NotPossible> for CommandFailure {
     fn from(why: NotPossible) -> Self {
         match why {
             NotPossible::Usage(message) => Self::Usage(Refusal::NotCreatedHere, message),
@@ -27,11 +27,11 @@ impl From<NotPossible> for Failure {
     }
 }
 
-pub(super) fn run(context: &Context<'_>, command: &Create) -> Result<Outcome, Failure> {
+pub(super) fn run(context: &Context<'_>, command: &Create) -> Result<CommandOutcome, CommandFailure> {
     let workspace = context.workspace()?;
     let fleet = context.fleet_with_releases(workspace.as_ref())?;
     let wanted = wanted(workspace.as_ref(), &fleet, command)?;
-    let created = fleet.create_cluster(&wanted)?;
+    let created = create_cluster(&fleet, &wanted).map_err(in_words)?;
     if command.write {
         workspace.write(&created.files)?;
     }
@@ -60,26 +60,43 @@ pub(super) fn run(context: &Context<'_>, command: &Create) -> Result<Outcome, Fa
         created.release
     );
     let errors = created.findings.iter().any(|finding| finding.severity() == Severity::Error);
-    Ok(if errors { Outcome::ErrorsStand } else { Outcome::Done })
+    Ok(if errors { CommandOutcome::ErrorsStand } else { CommandOutcome::Done })
 }
 
-fn wanted(workspace: &dyn Workspace, fleet: &Fleet, command: &Create) -> Result<ClusterFrom, Failure> {
+/// Why no cluster is made, with the flag that gives a value; several mistakes under one heading.
+fn in_words(why: NotPossible) -> CommandFailure {
+    let NotPossible::Usage(message) = why else { return why.into() };
+    let message = message.replace("give it one, `", "give it one, `--set ");
+    NotPossible::Usage(match message.lines().count() {
+        0 | 1 => message,
+        many => format!("{many} values are wrong or missing:\n{message}"),
+    })
+    .into()
+}
+
+fn wanted(workspace: &dyn Workspace, fleet: &Fleet, command: &Create) -> Result<ClusterFrom, CommandFailure> {
     let folder = typed::new_folder(workspace, &command.cluster);
     let folder = folder.ok_or_else(|| {
-        Failure::Usage(
+        CommandFailure::Usage(
             Refusal::NotCreatedHere,
             format!("`{}` is not a path of a folder in the repository, e.g. gauss/peu01", command.cluster),
         )
     })?;
     let release =
-        release(fleet, &command.from).map_err(|why| Failure::Usage(Refusal::NotCreatedHere, why))?;
+        release(fleet, &command.from).map_err(|why| CommandFailure::Usage(Refusal::NotCreatedHere, why))?;
     let mut variables = BTreeMap::new();
     for given in &command.set {
         let Some((name, value)) = given.split_once('=').filter(|(name, _)| !name.is_empty()) else {
-            return Err(Failure::Usage(Refusal::NotCreatedHere, format!("`--set {given}` is not KEY=VALUE")));
+            return Err(CommandFailure::Usage(
+                Refusal::NotCreatedHere,
+                format!("`--set {given}` is not KEY=VALUE"),
+            ));
         };
         if variables.insert(name.to_owned(), value.to_owned()).is_some_and(|before| before != value) {
-            return Err(Failure::Usage(Refusal::NotCreatedHere, format!("`--set` gives {name} two values")));
+            return Err(CommandFailure::Usage(
+                Refusal::NotCreatedHere,
+                format!("`--set` gives {name} two values"),
+            ));
         }
     }
     Ok(ClusterFrom { cluster: ClusterId::new(folder), release, variables })

@@ -5,23 +5,23 @@ use std::path::Path;
 use capstan_model::wording::count;
 use capstan_report::Refusal;
 
-use super::failure::{Failure, Outcome};
+use super::failure::{CommandFailure, CommandOutcome};
 use super::output;
 use super::progress::say;
 use capstan_ports::{DatabaseCheck, Transferred};
 
 /// A database that is not as it must be.
-pub fn database_failure(error: impl std::fmt::Display) -> Failure {
-    Failure::Failed(Refusal::Database, error.to_string())
+pub fn database_failure(error: impl std::fmt::Display) -> CommandFailure {
+    CommandFailure::Failed(Refusal::Database, error.to_string())
 }
 
 /// Prints how a database is: findings with what to do.
 ///
 /// # Errors
 /// Standard output cannot be written.
-pub fn print_database_check(check: &DatabaseCheck) -> Result<Outcome, Failure> {
+pub fn print_database_check(check: &DatabaseCheck) -> Result<CommandOutcome, CommandFailure> {
     output::print_text(&in_words(check))?;
-    Ok(if check.findings.is_empty() { Outcome::Done } else { Outcome::ErrorsStand })
+    Ok(if check.findings.is_empty() { CommandOutcome::Done } else { CommandOutcome::ErrorsStand })
 }
 
 fn in_words(check: &DatabaseCheck) -> String {

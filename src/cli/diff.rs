@@ -9,10 +9,10 @@ use capstan_report::Refusal;
 use serde_json::{Value, json};
 
 use super::arguments::Diff;
-use super::{Context, Failure, Format, Outcome, output, text, typed};
+use super::{CommandFailure, CommandOutcome, Context, Format, output, text, typed};
 use capstan_fleet::generator::Fleet;
 
-pub(super) fn run(context: &Context<'_>, command: &Diff) -> Result<Outcome, Failure> {
+pub(super) fn run(context: &Context<'_>, command: &Diff) -> Result<CommandOutcome, CommandFailure> {
     let workspace = context.workspace()?;
     let before = context.fleet_at(workspace.as_ref(), Some(&command.from))?;
     let after = context.fleet_at(workspace.as_ref(), command.to.as_deref())?;
@@ -57,7 +57,7 @@ pub(super) fn run(context: &Context<'_>, command: &Diff) -> Result<Outcome, Fail
             }
         }
     }
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }
 
 /// A value without what the name beside its field tells to be secret.
@@ -65,11 +65,11 @@ fn hidden(difference: &FieldDifference, value: &Option<Value>) -> Option<Value> 
     value.clone().map(|value| hide_beside(&difference.path, difference.beside.as_deref(), value))
 }
 
-fn rendered(fleet: &Fleet, cluster: &ClusterId) -> Result<RenderedFolder, Failure> {
+fn rendered(fleet: &Fleet, cluster: &ClusterId) -> Result<RenderedFolder, CommandFailure> {
     match fleet.layout().target(cluster.as_str()) {
-        Some(folder) => {
-            fleet.render(&folder.id).map_err(|error| Failure::Failed(Refusal::NotRendered, error.to_string()))
-        }
+        Some(folder) => fleet
+            .render(&folder.id)
+            .map_err(|error| CommandFailure::Failed(Refusal::NotRendered, error.to_string())),
         None => Ok(RenderedFolder::default()),
     }
 }

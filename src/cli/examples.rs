@@ -4,13 +4,14 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
+use capstan_model::spelling::nearest;
 use capstan_model::wording::list;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{
     Arg, ArgMatches, Command, CommandFactory as _, FromArgMatches as _, Subcommand as _, value_parser,
 };
 
-use super::{Arguments, Service};
+use super::{Arguments, ServiceCommand, blank};
 
 /// Commands by their words, each with its examples: what is typed, and what it does.
 const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
@@ -322,10 +323,13 @@ pub fn command() -> Command {
     for (words, examples) in EXAMPLES {
         command = with(command, &words.split_whitespace().collect::<Vec<_>>(), &in_words(examples));
     }
-    each_below(command, "", &|below, words| {
+    let command = each_below(command, "", &|below, words| {
         let useless = OF_A_CHECKOUT.into_iter().filter(|flag| !is_of_use(flag, words));
-        useless.fold(below, without)
-    })
+        let below = useless.fold(below, without);
+        // Their settings are judged together, wherever they come from.
+        if ["serve", "reconcile"].contains(&words) { below } else { blank::refused(below) }
+    });
+    blank::refused(command)
 }
 
 /// What shells complete: flags where they are of use, and no hidden command.
@@ -371,7 +375,7 @@ fn without(command: Command, flag: &'static str) -> Command {
 
 /// The services by name.
 static SERVICES: LazyLock<Vec<String>> = LazyLock::new(|| {
-    let services = Service::augment_subcommands(Command::new("capstan"));
+    let services = ServiceCommand::augment_subcommands(Command::new("capstan"));
     services.get_subcommands().map(|service| service.get_name().to_owned()).collect()
 });
 
@@ -424,6 +428,16 @@ fn in_own_words(command: &Command, error: clap::Error) -> clap::Error {
             ErrorKind::InvalidSubcommand,
             "the demo is a program of its own: `make demo` in a checkout of Capstan builds and starts it, or `capstan-demo` where it is built",
         ),
+        Some(ContextValue::String(word)) if nearest(word, ["demo"]).is_some() => {
+            let mut error = without_hidden(command, error);
+            if error.get(ContextKind::SuggestedSubcommand).is_none() {
+                error.insert(
+                    ContextKind::SuggestedSubcommand,
+                    ContextValue::Strings(vec!["demo".to_owned()]),
+                );
+            }
+            error
+        }
         _ => without_hidden(command, error),
     }
 }
@@ -561,6 +575,8 @@ mod tests {
             );
             assert!(said.contains("`capstan-demo`"), "{said}");
         }
+        let said = parse(["capstan", "dem"]).unwrap_err().to_string();
+        assert!(said.contains("'demo'"), "{said}");
     }
 
     #[test]

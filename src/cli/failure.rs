@@ -20,7 +20,7 @@ use capstan_ports::WorkspaceError;
 
 /// How a command that ran ended; the later ones weigh more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Outcome {
+pub enum CommandOutcome {
     /// Exit code 0.
     Done,
     /// Exit code 3: errors or blocking conflicts stand.
@@ -29,7 +29,7 @@ pub enum Outcome {
     PartlyFailed,
 }
 
-impl Outcome {
+impl CommandOutcome {
     /// Names the page that explains what is not well, on standard error, and gives the exit code.
     pub fn report(self) -> ExitCode {
         let (code, refusal) = match self {
@@ -49,14 +49,14 @@ fn see(refusal: Refusal) {
 
 /// Why a command did not run to its end: what page explains it, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Failure {
+pub enum CommandFailure {
     /// Exit code 2: wrong usage, or a cluster, release or path that does not exist.
     Usage(Refusal, String),
     /// Exit code 1: unreadable input or I/O.
     Failed(Refusal, String),
 }
 
-impl Failure {
+impl CommandFailure {
     /// Settings that cannot be read: all that is wrong with them, a line each.
     pub(super) fn of_settings(file: impl Display, mistakes: Vec<String>) -> Self {
         let message = match mistakes.as_slice() {
@@ -102,7 +102,7 @@ impl Failure {
     }
 }
 
-impl From<WorkspaceError> for Failure {
+impl From<WorkspaceError> for CommandFailure {
     fn from(error: WorkspaceError) -> Self {
         match error {
             WorkspaceError::Usage(message) => Self::Usage(Refusal::Checkout, message),
@@ -111,7 +111,7 @@ impl From<WorkspaceError> for Failure {
     }
 }
 
-impl From<std::io::Error> for Failure {
+impl From<std::io::Error> for CommandFailure {
     fn from(error: std::io::Error) -> Self {
         Self::Failed(Refusal::Unreadable, format!("cannot write to standard output: {error}"))
     }

@@ -18,12 +18,12 @@ use super::arguments::Init;
 use super::context::today;
 use super::init_text::{FirstLook, InitOutcome, SettingsFile, in_words, reason};
 use super::progress::say;
-use super::{ChangeFormat, Context, Failure, Outcome, init_release, output};
+use super::{ChangeFormat, CommandFailure, CommandOutcome, Context, init_release, output};
 use capstan_fleet::generator::{
     NoWatch, SettingsAfterMove, move_clusters, onboard, templates_alone, uncommitted,
 };
 
-pub(super) fn run(context: &Context<'_>, command: &Init) -> Result<Outcome, Failure> {
+pub(super) fn run(context: &Context<'_>, command: &Init) -> Result<CommandOutcome, CommandFailure> {
     if let (Some(release), Some(from)) = (&command.release, &command.from) {
         return init_release::run(context, command, release, from);
     }
@@ -31,15 +31,15 @@ pub(super) fn run(context: &Context<'_>, command: &Init) -> Result<Outcome, Fail
     if format == ChangeFormat::Diff {
         let message =
             "`capstan init` prints text, json or yaml; with `--release` it prints a diff".to_owned();
-        return Err(Failure::Usage(Refusal::Usage, message));
+        return Err(CommandFailure::Usage(Refusal::Usage, message));
     }
     let workspace = context.workspace()?;
     let tree = context.tree(workspace.as_ref(), context.arguments.at.as_deref())?;
     let path = RepoPath::parse(REPOSITORY_FILE)
-        .map_err(|error| Failure::Failed(Refusal::NotBegun, error.to_string()))?;
+        .map_err(|error| CommandFailure::Failed(Refusal::NotBegun, error.to_string()))?;
     let exists = tree.entry(&path).is_some();
     if exists && command.write && !command.moves {
-        return Err(Failure::Usage(
+        return Err(CommandFailure::Usage(
             Refusal::NotBegun,
             format!(
                 "{REPOSITORY_FILE} already exists, and Capstan never overwrites it: edit it, or compare it with what `capstan init` prints"
@@ -47,7 +47,7 @@ pub(super) fn run(context: &Context<'_>, command: &Init) -> Result<Outcome, Fail
         ));
     }
     let Some(onboarding) = onboard(&tree, today(), &NoWatch) else {
-        return Err(Failure::Usage(Refusal::NotBegun, nothing_here(tree.as_ref())));
+        return Err(CommandFailure::Usage(Refusal::NotBegun, nothing_here(tree.as_ref())));
     };
     let text = tree.entry(&path).and_then(|entry| tree.read(entry).ok());
     let settings = match text {
@@ -96,12 +96,12 @@ pub(super) fn run(context: &Context<'_>, command: &Init) -> Result<Outcome, Fail
         ChangeFormat::Yaml => output::print_yaml(&element(&shown))?,
         _ => output::print_text(&in_words(&shown))?,
     }
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }
 
 /// Whether files may move: nothing is refused, and no file that moves or proves the move has changes that the last
 /// commit lacks.
-fn may_move(workspace: &dyn Workspace, tree: &dyn Tree, shown: &FirstLook) -> Result<(), Failure> {
+fn may_move(workspace: &dyn Workspace, tree: &dyn Tree, shown: &FirstLook) -> Result<(), CommandFailure> {
     let Some(moving) = &shown.moves else {
         if shown.settings == SettingsFile::Absent {
             return Ok(());
@@ -109,11 +109,11 @@ fn may_move(workspace: &dyn Workspace, tree: &dyn Tree, shown: &FirstLook) -> Re
         let message = format!(
             "{REPOSITORY_FILE} already exists, and each cluster has its folder: there is nothing to move"
         );
-        return Err(Failure::Usage(Refusal::NotBegun, message));
+        return Err(CommandFailure::Usage(Refusal::NotBegun, message));
     };
     if !moving.refused.is_empty() {
         let listed: String = moving.refused.iter().map(|refused| format!("\n  {refused}")).collect();
-        return Err(Failure::Failed(Refusal::NotBegun, format!("nothing is moved:{listed}")));
+        return Err(CommandFailure::Failed(Refusal::NotBegun, format!("nothing is moved:{listed}")));
     }
     let dirty = uncommitted(workspace, tree, &moving.changes)?;
     if dirty.is_empty() {
@@ -123,11 +123,11 @@ fn may_move(workspace: &dyn Workspace, tree: &dyn Tree, shown: &FirstLook) -> Re
     let message = format!(
         "nothing is moved: these files have changes that are not committed. Commit or stash them first: only what is committed shows what is applied, and the move can be undone then{listed}"
     );
-    Err(Failure::Failed(Refusal::NotBegun, message))
+    Err(CommandFailure::Failed(Refusal::NotBegun, message))
 }
 
 /// Whether Git takes the new files, and stores them as it stores those that they are from.
-fn not_kept_from_git(workspace: &dyn Workspace, moving: &Moving) -> Result<(), Failure> {
+fn not_kept_from_git(workspace: &dyn Workspace, moving: &Moving) -> Result<(), CommandFailure> {
     let created = moving.changes.iter().filter(|change| change.before.is_none());
     let mut files: Vec<NewFile> = Vec::new();
     for FileChange { path, .. } in created {
@@ -148,7 +148,7 @@ fn not_kept_from_git(workspace: &dyn Workspace, moving: &Moving) -> Result<(), F
         ),
     };
     let listed: String = obstacles.iter().map(words).collect();
-    Err(Failure::Failed(Refusal::NotBegun, format!("nothing is moved:{listed}")))
+    Err(CommandFailure::Failed(Refusal::NotBegun, format!("nothing is moved:{listed}")))
 }
 
 fn nothing_here(tree: &dyn Tree) -> String {
@@ -204,7 +204,7 @@ fn cluster(cluster: &Onboarded) -> Value {
         ReleaseGuess::Poor(best) => ("poor", None, Some(fit(best))),
         ReleaseGuess::NoCandidate => ("no-candidate", None, None),
         ReleaseGuess::Refused(_) => ("refused", None, None),
-        ReleaseGuess::NotLookedAt => ("not-looked-at", None, None),
+        ReleaseGuess::NotPlanned => ("not-looked-at", None, None),
     };
     let appliers = cluster.applied_by.iter().map(|applier| {
         json!({"with": applier.with, "name": applier.name, "file": applier.place.file(), "line": applier.place.line()})
@@ -217,7 +217,7 @@ fn cluster(cluster: &Onboarded) -> Value {
             };
             json!({"to": to, "changes": changes, "machines": machines, "blocked": blocked})
         }
-        FirstOffer::Nothing(_) | FirstOffer::Refused(_) | FirstOffer::NotLookedAt => Value::Null,
+        FirstOffer::Nothing(_) | FirstOffer::Refused(_) | FirstOffer::NotPlanned => Value::Null,
     };
     json!({
         "cluster": cluster.id,

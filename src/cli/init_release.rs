@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use super::arguments::Init;
 use super::progress::say;
-use super::{ChangeFormat, Context, Failure, Outcome, output};
-use capstan_fleet::generator::{FirstReleaseFailed, MadeRelease};
+use super::{ChangeFormat, CommandFailure, CommandOutcome, Context, output};
+use capstan_fleet::generator::{FirstReleaseFailed, MadeRelease, first_release};
 
-impl From<FirstReleaseFailed> for Failure {
+impl From<FirstReleaseFailed> for CommandFailure {
     fn from(error: FirstReleaseFailed) -> Self {
         match error {
             FirstReleaseFailed::Usage(message) => Self::Usage(Refusal::NotBegun, message),
@@ -28,12 +28,12 @@ pub(super) fn run(
     command: &Init,
     release: &str,
     from: &str,
-) -> Result<Outcome, Failure> {
+) -> Result<CommandOutcome, CommandFailure> {
     let format = command.output.unwrap_or(ChangeFormat::Diff);
     let workspace = context.workspace()?;
     let fleet = context.fleet_of(workspace.as_ref())?;
     let cluster = context.cluster(workspace.as_ref(), &fleet, from)?;
-    let made = fleet.first_release(workspace.as_ref(), &cluster, release)?;
+    let made = first_release(&fleet, workspace.as_ref(), &cluster, release)?;
     if command.write {
         workspace.write(&made.changes)?;
     }
@@ -58,7 +58,7 @@ pub(super) fn run(
         made.release,
         made.name
     );
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }
 
 fn element(made: &MadeRelease, cluster: &str, written: bool) -> Value {

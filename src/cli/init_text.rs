@@ -7,7 +7,7 @@ use capstan_plan::settings::REPOSITORY_FILE;
 use capstan_ports::Workspace;
 use capstan_report::{MOVE_COMMAND, first_release_command};
 
-use super::{Context, Failure, text};
+use super::{CommandFailure, Context, text};
 
 /// What was found, and what was done.
 pub(super) struct FirstLook {
@@ -46,13 +46,13 @@ impl FirstLook {
         &self,
         context: &Context<'_>,
         workspace: &dyn Workspace,
-    ) -> Result<bool, Failure> {
+    ) -> Result<bool, CommandFailure> {
         let Some(example) = &self.onboarding.example else { return Ok(false) };
         if self.settings != SettingsFile::Kept {
             return Ok(true);
         }
         let fleet = context.fleet_of(workspace)?;
-        Ok(fleet.layout().releases.is_empty() && fleet.layout().target(example.as_str()).is_some())
+        Ok(fleet.layout().releases.is_empty() && fleet.layout().target(example.cluster.as_str()).is_some())
     }
 
     const fn can_move(&self) -> bool {
@@ -138,7 +138,7 @@ fn next(shown: &FirstLook) -> String {
         said.push_str("There is no release yet. This page says how one is made:\n  capstan help first-contact#the-first-release\n");
         return said;
     };
-    let command = first_release_command(example.as_str());
+    let command = first_release_command(example);
     let is_settled = shown.settings != SettingsFile::Absent || shown.done != InitOutcome::Nothing;
     if is_settled || shown.can_move() {
         said.push_str(&format!(
@@ -170,7 +170,7 @@ fn row(cluster: &Onboarded) -> Vec<String> {
             ("unknown".to_owned(), format!("even {} only {}", best.release, fit(best)))
         }
         ReleaseGuess::NoCandidate | ReleaseGuess::Refused(_) => ("unknown".to_owned(), dash()),
-        ReleaseGuess::NotLookedAt => (dash(), dash()),
+        ReleaseGuess::NotPlanned => (dash(), dash()),
     };
     let appliers: Vec<String> = cluster
         .applied_by
@@ -180,7 +180,7 @@ fn row(cluster: &Onboarded) -> Vec<String> {
         .collect();
     let offered = match &cluster.offer {
         FirstOffer::Offered { to, .. } => to.clone(),
-        FirstOffer::Nothing(_) | FirstOffer::Refused(_) | FirstOffer::NotLookedAt => dash(),
+        FirstOffer::Nothing(_) | FirstOffer::Refused(_) | FirstOffer::NotPlanned => dash(),
     };
     let by = if appliers.is_empty() { dash() } else { appliers.join(", ") };
     vec![cluster.id.to_string(), release, fit, by, offered, reason(cluster).unwrap_or_default()]

@@ -3,44 +3,62 @@
 use std::collections::BTreeSet;
 use std::convert::Infallible;
 
-use capstan_fleet::generator::{Fleet, Planned};
+use capstan_fleet::generator::{Fleet, Instructions, Planned, migrate_each, migrate_releases};
 use capstan_kustomize::conversion::versions_after;
 use capstan_model::file_change::FileChange;
 use capstan_model::ids::ClusterId;
+use capstan_model::source::SourceKind;
 use capstan_model::wording::list;
 use capstan_plan::migration::WantedVersion;
+use capstan_plan::upgrade::Retarget;
 use capstan_report::Refusal;
 
 use super::arguments::Migrate;
 use super::harmless::harmless;
 use super::output::Elements;
 use super::plan::PlanOutput;
-use super::{Context, Failure, Outcome, PlanFormat, plan, progress, text};
+use super::{CommandFailure, CommandOutcome, Context, PlanFormat, plan, progress, text};
 
-pub(super) fn run(context: &Context<'_>, command: &Migrate) -> Result<Outcome, Failure> {
+pub(super) fn run(context: &Context<'_>, command: &Migrate) -> Result<CommandOutcome, CommandFailure> {
     let workspace = context.workspace()?;
-    let fleet = context.fleet_of(workspace.as_ref())?;
+    let mut fleet = context.fleet_of(workspace.as_ref())?;
     // No name means all of them, which the arguments let through with `--all` alone.
-    let clusters = context.clusters(workspace.as_ref(), &fleet, &command.clusters)?;
-    let known = (!command.to.is_empty()).then(|| KnownVersions::of(&fleet, &clusters));
+    let mut clusters = if command.clusters.is_empty() && !command.all {
+        Vec::new()
+    } else {
+        context.clusters(workspace.as_ref(), &fleet, &command.clusters)?
+    };
+    let is_checked = !command.to.is_empty() && !clusters.is_empty();
+    let known = is_checked.then(|| KnownVersions::of(&fleet, &clusters));
     let mut wanted = known.iter().flat_map(|known| command.to.iter().map(move |wanted| (known, wanted)));
     if let Some(unknown) = wanted.find_map(|(known, wanted)| unknown(known, wanted)) {
         return Err(unknown);
     }
+    if command.overlay {
+        for cluster in &clusters {
+            let allow = |given: &mut Instructions| given.retarget = Retarget::Allowed;
+            fleet.supplement_mut().instruct(SourceKind::MIGRATION, cluster.clone(), allow);
+        }
+    }
     progress::count_clusters(clusters.len());
     let mut all: Vec<Planned> = Vec::with_capacity(clusters.len());
-    let Ok(()) = fleet.migrate_each(&clusters, &command.to, |planned| {
+    let Ok(()) = migrate_each(&fleet, &clusters, &command.to, |planned| {
         progress::cluster_done();
         all.push(planned);
         Ok::<(), Infallible>(())
     });
+    let releases = if command.new_releases { migrate_releases(&fleet, &command.to) } else { Vec::new() };
+    for (id, planned) in releases {
+        clusters.push(id);
+        all.push(planned);
+    }
     if command.write {
         let changes: Vec<FileChange> =
             all.iter().flatten().flat_map(|upgrade| upgrade.files.iter().cloned()).collect();
         workspace.write(&changes)?;
     }
     let mut output = Elements::new(command.output);
-    let mut outcome = Outcome::Done;
+    let mut outcome = CommandOutcome::Done;
     for (cluster, planned) in clusters.iter().zip(&all) {
         outcome = outcome.max(plan::outcome_of(planned));
         let said = match planned {
@@ -86,7 +104,7 @@ impl KnownVersions {
 }
 
 /// A version that no object has or can come to: what was meant is another one. Where not all is known, that is a warning.
-fn unknown(known: &KnownVersions, wanted: &WantedVersion) -> Option<Failure> {
+fn unknown(known: &KnownVersions, wanted: &WantedVersion) -> Option<CommandFailure> {
     let KnownVersions { own, after, is_whole } = known;
     if own.iter().chain(after).any(|version| wanted.is(version)) {
         return None;
@@ -102,5 +120,5 @@ fn unknown(known: &KnownVersions, wanted: &WantedVersion) -> Option<Failure> {
         progress::say!("warning: {message}");
         return None;
     }
-    Some(Failure::Usage(Refusal::NotFound, message))
+    Some(CommandFailure::Usage(Refusal::NotFound, message))
 }

@@ -9,6 +9,7 @@
 mod adopt;
 mod agents;
 mod arguments;
+mod blank;
 mod campaign;
 mod clusters;
 mod completions;
@@ -16,6 +17,7 @@ mod context;
 mod crds;
 mod create;
 mod database;
+mod demo;
 mod diff;
 mod examples;
 mod explain;
@@ -49,14 +51,15 @@ use std::process::ExitCode;
 
 pub use agents::run as run_agents;
 pub use arguments::{
-    Agents, AgentsCommand, AnyCommand, Arguments, ChangeFormat, Command, Crds, DatabaseArguments,
+    Agents, AgentsCommand, AnyCommand, Arguments, ChangeFormat, CheckoutCommand, Crds, DatabaseArguments,
     DatabaseCommand, DatabasePlace, Format, ObjectFormat, Offline, PlanFormat, PlannerProcess, RulesFormat,
-    Service,
+    ServiceCommand,
 };
 pub use crds::print_definitions;
 pub use database::{database_failure, print_database_check, print_exported, print_imported};
+pub use demo::start_demo;
 pub use examples::{command, parse};
-pub use failure::{Failure, Outcome};
+pub use failure::{CommandFailure, CommandOutcome};
 
 use context::Context;
 
@@ -88,26 +91,26 @@ pub fn run(arguments: &Offline, outside: CliOutside<'_>) -> ExitCode {
     }
 }
 
-fn dispatch(arguments: &Offline, outside: CliOutside<'_>) -> Result<Outcome, Failure> {
+fn dispatch(arguments: &Offline, outside: CliOutside<'_>) -> Result<CommandOutcome, CommandFailure> {
     let context = Context { arguments, open: outside.open };
     match &arguments.command {
-        Command::Plan(command) => plan::run(&context, command),
-        Command::Upgrade(command) => upgrade::run(&context, command),
-        Command::Migrate(command) => migrate::run(&context, command),
-        Command::Render(command) => render::run(&context, command),
-        Command::Validate(command) => validate::run(&context, command),
-        Command::Diff(command) => diff::run(&context, command),
-        Command::Releases(command) => releases::run(&context, command),
-        Command::Clusters(command) => clusters::run(&context, command),
-        Command::Adopt(command) => adopt::run(&context, command),
-        Command::Init(command) => init::run(&context, command),
-        Command::Create(command) => create::run(&context, command),
-        Command::Schema(command) => schema::run(command),
-        Command::Rules(command) => rules::run(command),
-        Command::Providers(command) => providers::run(&context, outside.connect, command),
-        Command::Inventory(command) => inventory::run(&context, command),
-        Command::Campaign(command) => campaign::run(&context, command),
-        Command::Completions(command) => completions::run(command),
-        Command::Help(command) => help::run(command),
+        CheckoutCommand::Plan(command) => plan::run(&context, command),
+        CheckoutCommand::Upgrade(command) => upgrade::run(&context, command),
+        CheckoutCommand::Migrate(command) => migrate::run(&context, command),
+        CheckoutCommand::Render(command) => render::run(&context, command),
+        CheckoutCommand::Validate(command) => validate::run(&context, command),
+        CheckoutCommand::Diff(command) => diff::run(&context, command),
+        CheckoutCommand::Releases(command) => releases::run(&context, command),
+        CheckoutCommand::Clusters(command) => clusters::run(&context, command),
+        CheckoutCommand::Adopt(command) => adopt::run(&context, command),
+        CheckoutCommand::Init(command) => init::run(&context, command),
+        CheckoutCommand::Create(command) => create::run(&context, command),
+        CheckoutCommand::Schema(command) => schema::run(command),
+        CheckoutCommand::Rules(command) => rules::run(command),
+        CheckoutCommand::Providers(command) => providers::run(&context, outside.connect, command),
+        CheckoutCommand::Inventory(command) => inventory::run(&context, command),
+        CheckoutCommand::Campaign(command) => campaign::run(&context, command),
+        CheckoutCommand::Completions(command) => completions::run(command),
+        CheckoutCommand::Help(command) => help::run(command),
     }
 }

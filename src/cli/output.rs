@@ -6,10 +6,10 @@ use std::io::{self, Write};
 use serde_json::Value;
 
 use super::harmless::{harmless, harmless_line};
-use super::{Failure, ObjectFormat, PlanFormat, progress};
+use super::{CommandFailure, ObjectFormat, PlanFormat, progress};
 
 /// Prints text as it is; colours are dropped where standard output is not a terminal.
-pub(super) fn print(text: &str) -> Result<(), Failure> {
+pub(super) fn print(text: &str) -> Result<(), CommandFailure> {
     progress::end_before_result();
     let written = anstream::stdout().lock().write_all(text.as_bytes());
     match written {
@@ -21,17 +21,17 @@ pub(super) fn print(text: &str) -> Result<(), Failure> {
 }
 
 /// Prints lines for people.
-pub(super) fn print_text(text: &str) -> Result<(), Failure> {
+pub(super) fn print_text(text: &str) -> Result<(), CommandFailure> {
     print(&harmless(text))
 }
 
 /// Prints one line for people.
-pub(super) fn print_line(line: &(impl fmt::Display + ?Sized)) -> Result<(), Failure> {
+pub(super) fn print_line(line: &(impl fmt::Display + ?Sized)) -> Result<(), CommandFailure> {
     print(&harmless_line(&line.to_string()))
 }
 
 /// Prints a value as indented JSON.
-pub(super) fn print_json(value: &Value) -> Result<(), Failure> {
+pub(super) fn print_json(value: &Value) -> Result<(), CommandFailure> {
     print(&format!("{value:#}\n"))
 }
 
@@ -41,12 +41,12 @@ pub(super) fn yaml(value: &Value) -> String {
 }
 
 /// Prints a value as YAML.
-pub(super) fn print_yaml(value: &Value) -> Result<(), Failure> {
+pub(super) fn print_yaml(value: &Value) -> Result<(), CommandFailure> {
     print(&yaml(value))
 }
 
 /// Prints Kubernetes objects.
-pub(super) fn print_objects(format: ObjectFormat, objects: &[&Value]) -> Result<(), Failure> {
+pub(super) fn print_objects(format: ObjectFormat, objects: &[&Value]) -> Result<(), CommandFailure> {
     match format {
         ObjectFormat::Json => print_json(&objects.iter().copied().cloned().collect()),
         ObjectFormat::Yaml => objects.iter().try_for_each(|object| {
@@ -78,14 +78,14 @@ impl Elements {
     }
 
     /// Prints the next one.
-    pub(super) fn print(&mut self, written: &str) -> Result<(), Failure> {
+    pub(super) fn print(&mut self, written: &str) -> Result<(), CommandFailure> {
         print(self.before_next())?;
         self.count += 1;
         print(written)
     }
 
     /// Prints what comes after the last one.
-    pub(super) fn end(self) -> Result<(), Failure> {
+    pub(super) fn end(self) -> Result<(), CommandFailure> {
         print(self.after_last())
     }
 

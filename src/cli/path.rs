@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use super::harmless::line;
 use super::refusal::refusal;
-use super::{Failure, Outcome, PlanFormat, output, text};
-use capstan_fleet::generator::{Fleet, Refused};
+use super::{CommandFailure, CommandOutcome, PlanFormat, output, text};
+use capstan_fleet::generator::{Fleet, Refused, upgrade_path};
 
 const BOLD: Style = Style::new().bold();
 
@@ -23,15 +23,15 @@ pub(super) fn run(
     clusters: &[ClusterId],
     target: Option<&ReleaseName>,
     format: PlanFormat,
-) -> Result<Outcome, Failure> {
+) -> Result<CommandOutcome, CommandFailure> {
     if format == PlanFormat::Diff {
-        return Err(Failure::Usage(
+        return Err(CommandFailure::Usage(
             Refusal::Usage,
             "`plan --path` prints text, json, yaml or markdown: a path is not a diff".to_owned(),
         ));
     }
     let ways: Vec<(&ClusterId, PlannedPath)> =
-        clusters.iter().map(|cluster| (cluster, fleet.upgrade_path(cluster, target))).collect();
+        clusters.iter().map(|cluster| (cluster, upgrade_path(fleet, cluster, target))).collect();
     let each = |say: &dyn Fn(&ClusterId, &PlannedPath) -> String| {
         ways.iter().try_for_each(|(cluster, planned)| output::print_text(&say(cluster, planned)))
     };
@@ -48,7 +48,7 @@ pub(super) fn run(
         })?,
     }
     let is_whole = ways.iter().all(|(_, planned)| planned.is_ok());
-    Ok(if is_whole { Outcome::Done } else { Outcome::PartlyFailed })
+    Ok(if is_whole { CommandOutcome::Done } else { CommandOutcome::PartlyFailed })
 }
 
 fn elements(ways: &[(&ClusterId, PlannedPath)]) -> Value {

@@ -11,11 +11,13 @@ use super::harmless::harmless;
 use super::output::Elements;
 use super::overwriting::Overwritten;
 use super::refusal::refusal;
-use super::{Context, Failure, Outcome, PlanFormat, explain, path, progress, text};
-use capstan_fleet::generator::{self, Planned, PlannedWithReasons, Refused, UpgradeWithReasons};
+use super::{CommandFailure, CommandOutcome, Context, PlanFormat, explain, path, progress, text};
+use capstan_fleet::generator::{
+    Planned, PlannedWithReasons, Refused, UpgradeWithReasons, plan_each, plan_values,
+};
 use capstan_fleet::inventory::tell_restore;
 
-pub(super) fn run(context: &Context<'_>, command: &Plan) -> Result<Outcome, Failure> {
+pub(super) fn run(context: &Context<'_>, command: &Plan) -> Result<CommandOutcome, CommandFailure> {
     let workspace = context.workspace()?;
     let mut fleet = context.fleet_with_releases(workspace.as_ref())?;
     let (clusters, to_come) = context.clusters_and_to_come(workspace.as_ref(), &fleet, &command.clusters)?;
@@ -25,12 +27,12 @@ pub(super) fn run(context: &Context<'_>, command: &Plan) -> Result<Outcome, Fail
     }
     context.find_old_releases(workspace.as_ref(), &mut fleet, &clusters);
     let allowed = command.overwriting.allowed();
-    fleet.allow_overwriting(allowed.clone());
+    fleet.supplement_mut().overwrite = allowed.clone();
     let mut overwritten = Overwritten::default();
     progress::count_clusters(clusters.len());
     let title = fleet.settings().upgrade.proposals.title.clone();
     let mut output = Elements::new(command.output);
-    let mut outcome = Outcome::Done;
+    let mut outcome = CommandOutcome::Done;
     let restores = context.restores(workspace.as_ref(), &fleet, &clusters);
     let told = |planned: Planned| {
         planned.map(|mut upgrade| {
@@ -38,7 +40,8 @@ pub(super) fn run(context: &Context<'_>, command: &Plan) -> Result<Outcome, Fail
             upgrade
         })
     };
-    fleet.plan_each(
+    plan_each(
+        &fleet,
         &clusters,
         target.as_ref(),
         |cluster, planned| {
@@ -50,7 +53,7 @@ pub(super) fn run(context: &Context<'_>, command: &Plan) -> Result<Outcome, Fail
             let by = |planned: &Planned| (outcome_of(planned), Overwritten::by(&allowed, planned));
             let mut all = vec![(said_of(&planned, explanation.as_ref()), by(&planned))];
             // Who asks for a release asks for nothing else.
-            let values = fleet.plan_values(cluster).filter(|_| target.is_none()).map(told);
+            let values = plan_values(&fleet, cluster).filter(|_| target.is_none()).map(told);
             all.extend(values.map(|planned| (said_of(&planned, None), by(&planned))));
             // Where the explanation is not part of the output it goes to standard error.
             let is_aside = matches!(command.output, PlanFormat::Diff | PlanFormat::Markdown);
@@ -66,11 +69,11 @@ pub(super) fn run(context: &Context<'_>, command: &Plan) -> Result<Outcome, Fail
             if let Some(aside) = aside {
                 progress::beside(|| anstream::eprint!("{}", harmless(&aside)));
             }
-            Ok::<(), Failure>(())
+            Ok::<(), CommandFailure>(())
         },
     )?;
     for cluster in to_come.iter().filter(|_| target.is_none()) {
-        let Some(planned) = fleet.plan_values(cluster) else { continue };
+        let Some(planned) = plan_values(&fleet, cluster) else { continue };
         outcome = outcome.max(outcome_of(&planned));
         overwritten.add(Overwritten::by(&allowed, &planned));
         print(&mut output, said(command.output, cluster, &planned, None, title.as_ref()))?;
@@ -80,7 +83,7 @@ pub(super) fn run(context: &Context<'_>, command: &Plan) -> Result<Outcome, Fail
     Ok(outcome)
 }
 
-pub(super) fn print(output: &mut Elements, said: PlanOutput) -> Result<(), Failure> {
+pub(super) fn print(output: &mut Elements, said: PlanOutput) -> Result<(), CommandFailure> {
     match said {
         PlanOutput::Printed(text) => output.print(&text),
         PlanOutput::Blocked(diff, upgrade) => {
@@ -160,14 +163,14 @@ fn element(cluster: &ClusterId, planned: &Planned, explained: Option<&Explanatio
 }
 
 /// Exit code 1 where a cluster could not be planned, else 3 where errors stand, else 0.
-pub(super) fn outcome(planned: &[Planned]) -> Outcome {
-    planned.iter().map(outcome_of).max().unwrap_or(Outcome::Done)
+pub(super) fn outcome(planned: &[Planned]) -> CommandOutcome {
+    planned.iter().map(outcome_of).max().unwrap_or(CommandOutcome::Done)
 }
 
-pub(super) fn outcome_of(planned: &Planned) -> Outcome {
+pub(super) fn outcome_of(planned: &Planned) -> CommandOutcome {
     match planned {
-        Err(_) => Outcome::PartlyFailed,
-        Ok(upgrade) if generator::errors_stand(upgrade) => Outcome::ErrorsStand,
-        Ok(_) => Outcome::Done,
+        Err(_) => CommandOutcome::PartlyFailed,
+        Ok(upgrade) if upgrade.errors_stand() => CommandOutcome::ErrorsStand,
+        Ok(_) => CommandOutcome::Done,
     }
 }

@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 
 use super::arguments::List;
 use super::progress::say;
-use super::{Context, Failure, Format, Outcome, output, text};
+use super::{CommandFailure, CommandOutcome, Context, Format, output, text};
 
-pub(super) fn run(context: &Context<'_>, command: &List) -> Result<Outcome, Failure> {
+pub(super) fn run(context: &Context<'_>, command: &List) -> Result<CommandOutcome, CommandFailure> {
     let fleet = context.fleet_with_releases(context.workspace()?.as_ref())?;
     let releases = fleet.catalogue().releases();
     match command.output {
@@ -21,7 +21,11 @@ pub(super) fn run(context: &Context<'_>, command: &List) -> Result<Outcome, Fail
     for (id, error) in fleet.catalogue().unreadable() {
         say!("error: the release {id} cannot be read and is not offered: {error}");
     }
-    Ok(if fleet.catalogue().unreadable().is_empty() { Outcome::Done } else { Outcome::PartlyFailed })
+    Ok(if fleet.catalogue().unreadable().is_empty() {
+        CommandOutcome::Done
+    } else {
+        CommandOutcome::PartlyFailed
+    })
 }
 
 fn row(release: &Release) -> Vec<String> {

@@ -1,15 +1,15 @@
 //! `capstan rules [ID]`
 
-use capstan_model::finding::{Change, Severity};
+use capstan_model::finding::{Severity, SeverityChange};
 use capstan_model::spelling::suggestion;
 use capstan_plan::policy::{self, About};
 use capstan_report::Refusal;
 use serde_json::{Value, json};
 
 use super::arguments::Rules;
-use super::{Failure, Outcome, RulesFormat, output, text};
+use super::{CommandFailure, CommandOutcome, RulesFormat, output, text};
 
-pub(super) fn run(command: &Rules) -> Result<Outcome, Failure> {
+pub(super) fn run(command: &Rules) -> Result<CommandOutcome, CommandFailure> {
     let rules: Vec<&About> = match &command.id {
         Some(id) => vec![policy::rule(id).ok_or_else(|| unknown(id))?.about()],
         None => policy::catalogue().iter().map(|rule| rule.about()).collect(),
@@ -34,19 +34,22 @@ pub(super) fn run(command: &Rules) -> Result<Outcome, Failure> {
             output::print_yaml(&Value::Array(rules.into_iter().map(to_json).collect()))?
         }
     }
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }
 
-fn unknown(id: &str) -> Failure {
+fn unknown(id: &str) -> CommandFailure {
     let hint = suggestion(id, policy::ids());
-    Failure::Usage(Refusal::NoSuchRule, format!("there is no rule `{id}`{hint} (`capstan rules` lists them)"))
+    CommandFailure::Usage(
+        Refusal::NoSuchRule,
+        format!("there is no rule `{id}`{hint} (`capstan rules` lists them)"),
+    )
 }
 
 const fn severity(rule: &About) -> &'static str {
     match (rule.entry.severity(), rule.entry.change()) {
-        (_, Change::Never) => "error, always",
-        (Severity::Error, Change::Free) => "error",
-        (Severity::Warning, Change::Free) => "warning",
+        (_, SeverityChange::Never) => "error, always",
+        (Severity::Error, SeverityChange::Free) => "error",
+        (Severity::Warning, SeverityChange::Free) => "warning",
     }
 }
 
@@ -65,7 +68,7 @@ fn to_json(rule: &About) -> Value {
     json!({
         "id": rule.entry.id(),
         "severity": rule.entry.severity(),
-        "mayChange": rule.entry.change() == Change::Free,
+        "mayChange": rule.entry.change() == SeverityChange::Free,
         "summary": rule.summary(),
         "reason": rule.reason(),
         "source": rule.source(),

@@ -3,9 +3,9 @@
 use capstan_plan::settings;
 
 use super::arguments::Schema;
-use super::{Failure, Outcome, output};
+use super::{CommandFailure, CommandOutcome, output};
 
-pub(super) fn run(Schema {}: &Schema) -> Result<Outcome, Failure> {
+pub(super) fn run(Schema {}: &Schema) -> Result<CommandOutcome, CommandFailure> {
     output::print_json(&settings::json_schema())?;
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }

@@ -63,7 +63,9 @@ pub(super) fn upgrade(upgrade: &Upgrade) -> String {
         let mut rollouts: Vec<&Rollout> = upgrade.rollouts.iter().collect();
         rollouts.sort_by_key(|rollout| rollout.course.order);
         let is_judged_above = Certainty::common(&upgrade.rollouts).is_some();
-        rollouts.into_iter().for_each(|item| rollout(&mut text, item, is_judged_above));
+        // What happens at once has no turns.
+        let turns = rollouts.iter().any(|item| item.course.order != rollouts[0].course.order);
+        rollouts.into_iter().for_each(|item| rollout(&mut text, item, is_judged_above, turns));
     }
     if !upgrade.providers.is_empty() {
         line!(text, "  providers");
@@ -266,14 +268,14 @@ const fn judged_by(certainty: Certainty) -> &'static str {
     }
 }
 
-fn rollout(text: &mut String, rollout: &Rollout, is_judged_above: bool) {
+fn rollout(text: &mut String, rollout: &Rollout, is_judged_above: bool, turns: bool) {
     let because: Vec<String> = rollout
         .because
         .iter()
         .map(|path| if path.is_root() { "the object is removed".to_owned() } else { path.to_string() })
         .collect();
     let certainty = if is_judged_above { "" } else { judged_by(rollout.certainty) };
-    let turn = rollout.course.order.map_or_else(String::new, |order| format!("{order}. "));
+    let turn = rollout.course.order.filter(|_| turns).map_or_else(String::new, |order| format!("{order}. "));
     line!(
         text,
         "    {turn}{}: {}, because of {}{certainty}",
@@ -422,7 +424,7 @@ pub(super) fn remark(upgrade: &Upgrade, written: bool) {
     for reason in others {
         say!("{red}blocked{red:#}: {name}: {reason}");
     }
-    for note in upgrade.notes.iter().filter(|_| upgrade.to.is_some()) {
+    for note in &upgrade.notes {
         say!("{name}: {note}");
     }
     for item in &upgrade.findings {
@@ -448,7 +450,10 @@ pub(super) fn remark(upgrade: &Upgrade, written: bool) {
         say!("{name}: {hint}");
     }
     if upgrade.files.is_empty() && upgrade.blocked.is_empty() {
-        say!("{name}: nothing to change");
+        // A note says already why nothing is offered.
+        if upgrade.to.is_some() || upgrade.notes.is_empty() {
+            say!("{name}: nothing to change");
+        }
     } else if written && upgrade.blocked.is_empty() {
         say!("{name}: {} written", count(upgrade.files.len(), "file", "files"));
     }

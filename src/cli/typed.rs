@@ -4,11 +4,11 @@
 use std::collections::BTreeSet;
 
 use capstan_model::ids::ClusterId;
-use capstan_model::spelling::{did_you_mean, nearest};
+use capstan_model::spelling::{did_you_mean, did_you_mean_one, near, nearest};
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_report::Refusal;
 
-use super::Failure;
+use super::CommandFailure;
 use capstan_fleet::generator::Fleet;
 use capstan_ports::Workspace;
 
@@ -24,15 +24,28 @@ pub(super) fn paths(workspace: &dyn Workspace, typed: &str) -> Vec<RepoPath> {
     near.into_iter().chain(from_root).collect()
 }
 
-/// The clusters that are meant: the one whose folder this is, the one in whose folder it is, or all below it; else the
-/// only one whose id ends so.
+/// The clusters that are meant.
 pub(super) fn clusters(
     workspace: &dyn Workspace,
     fleet: &Fleet,
     known: &[&ClusterId],
     typed: &str,
-) -> Result<Vec<ClusterId>, Failure> {
-    let tree = fleet.tree().as_ref();
+) -> Result<Vec<ClusterId>, CommandFailure> {
+    let meant = matching(workspace, fleet.tree().as_ref(), known, typed)?;
+    if meant.is_empty() {
+        let message = of_releases(workspace, fleet, typed).unwrap_or_else(|| unknown(known, typed));
+        return Err(CommandFailure::Usage(Refusal::NotFound, message));
+    }
+    Ok(meant)
+}
+
+/// The clusters with this folder, around it or below it; else the only one whose id ends so. None where nothing fits.
+pub(super) fn matching(
+    workspace: &dyn Workspace,
+    tree: &dyn Tree,
+    known: &[&ClusterId],
+    typed: &str,
+) -> Result<Vec<ClusterId>, CommandFailure> {
     for path in paths(workspace, typed) {
         let is_in = |id: &&&ClusterId| is_below(path.as_str(), id.as_str()) && exists(tree, &path);
         let own = known.iter().find(|id| id.as_str() == path.as_str());
@@ -56,12 +69,10 @@ pub(super) fn clusters(
         .filter(|id| !ending.is_empty() && id.ends_with(&format!("/{ending}")))
         .collect();
     match ends_so.as_slice() {
-        [one] => Ok(known.iter().filter(|id| id.as_str() == *one).map(|id| (**id).clone()).collect()),
-        [] => {
-            let message = of_releases(workspace, fleet, typed).unwrap_or_else(|| unknown(known, typed));
-            Err(Failure::Usage(Refusal::NotFound, message))
+        [] | [_] => {
+            Ok(known.iter().filter(|id| ends_so.contains(&id.as_str())).map(|id| (**id).clone()).collect())
         }
-        several => Err(Failure::Usage(
+        several => Err(CommandFailure::Usage(
             Refusal::NotFound,
             format!("`{typed}` may mean several clusters: {}. Name one of them", listed(several)),
         )),
@@ -74,13 +85,17 @@ pub(super) fn cluster(
     fleet: &Fleet,
     known: &[&ClusterId],
     typed: &str,
-) -> Result<ClusterId, Failure> {
-    let meant = clusters(workspace, fleet, known, typed)?;
+) -> Result<ClusterId, CommandFailure> {
+    only(clusters(workspace, fleet, known, typed)?, typed)
+}
+
+/// The only one of the clusters that are meant.
+pub(super) fn only(meant: Vec<ClusterId>, typed: &str) -> Result<ClusterId, CommandFailure> {
     match meant.as_slice() {
         [one] => Ok(one.clone()),
         several => {
             let names: Vec<&str> = several.iter().map(ClusterId::as_str).collect();
-            Err(Failure::Usage(
+            Err(CommandFailure::Usage(
                 Refusal::NotFound,
                 format!("`{typed}` holds several clusters: {}. This command takes one", listed(&names)),
             ))
@@ -93,11 +108,11 @@ pub(super) fn file_or_folder(
     workspace: &dyn Workspace,
     trees: &[&dyn Tree],
     typed: &str,
-) -> Result<RepoPath, Failure> {
+) -> Result<RepoPath, CommandFailure> {
     let found = paths(workspace, typed).into_iter().find(|path| trees.iter().any(|tree| exists(*tree, path)));
     found.ok_or_else(|| {
         let hint = did_you_mean(paths(workspace, typed).iter().find_map(|path| near_path(trees, path)));
-        Failure::Usage(
+        CommandFailure::Usage(
             Refusal::NotFound,
             format!(
                 "there is no file or folder `{typed}` in the repository: a path is relative to the working directory, or begins at the root of the repository{hint}"
@@ -156,12 +171,16 @@ fn unknown(known: &[&ClusterId], typed: &str) -> String {
         let meant = nearest(name, names)?;
         known.iter().map(|id| id.as_str()).find(|id| id.rsplit('/').next() == Some(meant))
     };
-    let hint = match nearest(typed, known.iter().map(|id| id.as_str())).or_else(by_name) {
-        Some(nearest) => format!("did you mean `{nearest}`? "),
-        None if known.is_empty() => format!("no cluster was found at all: {WHAT_A_CLUSTER_IS}; "),
-        None => String::new(),
+    let meant = match near(typed, known.iter().map(|id| id.as_str())) {
+        none if none.is_empty() => by_name().into_iter().collect(),
+        meant => meant,
     };
-    format!("there is no cluster `{typed}`; {hint}`capstan clusters` lists what was found")
+    let hint = match did_you_mean_one(&meant) {
+        hint if !hint.is_empty() => format!("{hint} "),
+        _ if known.is_empty() => format!("; no cluster was found at all: {WHAT_A_CLUSTER_IS}; "),
+        _ => "; ".to_owned(),
+    };
+    format!("there is no cluster `{typed}`{hint}`capstan clusters` lists what was found")
 }
 
 pub(super) const WHAT_A_CLUSTER_IS: &str =

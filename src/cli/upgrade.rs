@@ -14,12 +14,14 @@ use capstan_plan::upgrade::{Explanation, Retarget};
 use super::arguments::Upgrade;
 use super::harmless::harmless;
 use super::overwriting::Overwritten;
-use super::{ChangeFormat, Context, Failure, Outcome, explain, inventory, output, plan, progress, text};
-use capstan_fleet::generator::{Fleet, Planned};
+use super::{
+    ChangeFormat, CommandFailure, CommandOutcome, Context, explain, inventory, output, plan, progress, text,
+};
+use capstan_fleet::generator::{Fleet, Planned, plan_values, valued_clusters};
 use capstan_fleet::inventory::tell_restore;
 use capstan_report::Refusal;
 
-pub(super) fn run(context: &Context<'_>, command: &Upgrade) -> Result<Outcome, Failure> {
+pub(super) fn run(context: &Context<'_>, command: &Upgrade) -> Result<CommandOutcome, CommandFailure> {
     let workspace = context.workspace()?;
     let mut fleet = context.fleet_with_releases(workspace.as_ref())?;
     let allowed = command.overwriting.allowed();
@@ -28,16 +30,16 @@ pub(super) fn run(context: &Context<'_>, command: &Upgrade) -> Result<Outcome, F
         let (mut clusters, to_come) =
             context.clusters_and_to_come(workspace.as_ref(), &fleet, &command.clusters)?;
         context.find_old_releases(workspace.as_ref(), &mut fleet, &clusters);
-        fleet.allow_overwriting(allowed.clone());
+        fleet.supplement_mut().overwrite = allowed.clone();
         allow_retarget(&mut fleet, &SourceKind::INVENTORY, command, &clusters);
         clusters.extend(to_come);
         let restores = context.restores(workspace.as_ref(), &fleet, &clusters);
         let values = |cluster: &ClusterId| {
-            let mut planned = fleet.plan_values(cluster)?;
+            let mut planned = plan_values(&fleet, cluster)?;
             planned.iter_mut().for_each(|upgrade| tell_restore(upgrade, &restores));
             Some(planned)
         };
-        let known: BTreeSet<ClusterId> = fleet.valued_clusters().into_iter().collect();
+        let known: BTreeSet<ClusterId> = valued_clusters(&fleet).into_iter().collect();
         let (clusters, others): (Vec<ClusterId>, Vec<ClusterId>) =
             clusters.into_iter().partition(|cluster| known.contains(cluster));
         tell_undefined(clusters.is_empty(), &others)?;
@@ -56,7 +58,7 @@ pub(super) fn run(context: &Context<'_>, command: &Upgrade) -> Result<Outcome, F
         (clusters, planned, unexplained)
     } else {
         let clusters = context.clusters(workspace.as_ref(), &fleet, &command.clusters)?;
-        fleet.allow_overwriting(allowed.clone());
+        fleet.supplement_mut().overwrite = allowed.clone();
         allow_retarget(&mut fleet, &SourceKind::RELEASE, command, &clusters);
         let target = context.target(&fleet, &clusters, command.to.as_deref())?;
         let all = context.plan_all(workspace.as_ref(), &mut fleet, &clusters, target.as_ref());
@@ -92,7 +94,7 @@ pub(super) fn run(context: &Context<'_>, command: &Upgrade) -> Result<Outcome, F
 }
 
 /// Says which clusters the inventory does not define; an error where it defines none of them.
-fn tell_undefined(defines_none: bool, others: &[ClusterId]) -> Result<(), Failure> {
+fn tell_undefined(defines_none: bool, others: &[ClusterId]) -> Result<(), CommandFailure> {
     let why = |cluster: &ClusterId| format!("the inventory does not define {cluster}");
     if let (true, Some(first)) = (defines_none, others.first()) {
         let message = match others.len() {
@@ -100,7 +102,7 @@ fn tell_undefined(defines_none: bool, others: &[ClusterId]) -> Result<(), Failur
             all => format!("the inventory defines none of these {all} clusters"),
         };
         let message = format!("{message} (`capstan inventory list` lists what it defines)");
-        return Err(Failure::Usage(Refusal::NotFound, message));
+        return Err(CommandFailure::Usage(Refusal::NotFound, message));
     }
     for cluster in others {
         progress::say!("{}: nothing to change", why(cluster));
@@ -122,7 +124,9 @@ fn say(clusters: &[ClusterId], planned: &[Planned], written: bool) {
 fn allow_retarget(fleet: &mut Fleet, kind: &SourceKind, command: &Upgrade, clusters: &[ClusterId]) {
     if command.retarget {
         for cluster in clusters {
-            fleet.instruct(kind.clone(), cluster.clone(), |given| given.retarget = Retarget::Allowed);
+            fleet
+                .supplement_mut()
+                .instruct(kind.clone(), cluster.clone(), |given| given.retarget = Retarget::Allowed);
         }
     }
 }

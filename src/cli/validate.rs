@@ -6,7 +6,9 @@ use capstan_model::finding::{Finding, Severity, rules};
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_model::wording::{count, in_one_line};
 use capstan_plan::boundary::Neighbours;
-use capstan_plan::policy::{self, Scope, Snapshot};
+use capstan_plan::cluster::Cluster;
+use capstan_plan::policy::{self, Snapshot, ValidationScope};
+use capstan_plan::settings::RepositorySettings;
 use capstan_plan::{layout, upgrade};
 use capstan_report::{sarif, workflow_command};
 use serde_json::Value;
@@ -15,11 +17,11 @@ use super::arguments::{FindingsFormat, Validate};
 use super::context::today;
 use super::progress::say;
 use super::typed::file_or_folder;
-use super::{Context, Failure, Outcome, output, text};
+use super::{CommandFailure, CommandOutcome, Context, output, text};
 use capstan_fleet::generator::Fleet;
 use capstan_fleet::inventory::{self, Difference};
 
-pub(super) fn run(context: &Context<'_>, command: &Validate) -> Result<Outcome, Failure> {
+pub(super) fn run(context: &Context<'_>, command: &Validate) -> Result<CommandOutcome, CommandFailure> {
     let workspace = context.workspace()?;
     let now = context.tree(workspace.as_ref(), context.arguments.at.as_deref())?;
     let before = match &command.from {
@@ -32,7 +34,7 @@ pub(super) fn run(context: &Context<'_>, command: &Validate) -> Result<Outcome, 
         .paths
         .iter()
         .map(|typed| file_or_folder(workspace.as_ref(), &trees, typed))
-        .collect::<Result<Vec<_>, Failure>>()?;
+        .collect::<Result<Vec<_>, CommandFailure>>()?;
     let mut checked = check(&now, before.as_ref());
     for finding in checked.findings.iter_mut().filter(|finding| finding.rule == rules::VALUES_EDITED) {
         let Some(path) = finding.file().cloned() else { continue };
@@ -42,11 +44,11 @@ pub(super) fn run(context: &Context<'_>, command: &Validate) -> Result<Outcome, 
     }
     let findings: Vec<&Finding> =
         checked.findings.iter().filter(|finding| concerns(finding, &asked)).collect();
-    print(command.output, &findings, &checked.looked_at)?;
+    print(command.output, &findings, &below(&asked), &checked.looked_at)?;
     Ok(if findings.iter().any(|finding| finding.severity() == Severity::Error) {
-        Outcome::ErrorsStand
+        CommandOutcome::ErrorsStand
     } else {
-        Outcome::Done
+        CommandOutcome::Done
     })
 }
 
@@ -61,9 +63,10 @@ fn check(now: &Arc<dyn Tree>, before: Option<&Arc<dyn Tree>>) -> ValidatedTree {
         Ok(fleet) => fleet,
         // Under settings that nobody meant, everything else would be judged wrongly.
         Err(error) => {
+            let others = settings_of_targets(now.as_ref());
             return ValidatedTree {
-                findings: error.findings().collect(),
-                looked_at: format!("nothing but {}; correct it first", error.place.file()),
+                findings: error.findings().chain(others).collect(),
+                looked_at: format!("nothing but settings; correct {} first", error.place.file()),
             };
         }
     };
@@ -99,7 +102,7 @@ fn check(now: &Arc<dyn Tree>, before: Option<&Arc<dyn Tree>>) -> ValidatedTree {
             supplies: None,
         }),
         settings,
-        Scope::Everything,
+        ValidationScope::Everything,
         today(),
     );
     findings.extend(settings.severities().settle(reach.into_iter().collect()));
@@ -114,6 +117,16 @@ fn check(now: &Arc<dyn Tree>, before: Option<&Arc<dyn Tree>>) -> ValidatedTree {
     ValidatedTree { findings, looked_at }
 }
 
+/// What is wrong in the settings of clusters, where those of the repository cannot be read: clusters are found by shape.
+fn settings_of_targets(tree: &dyn Tree) -> Vec<Finding> {
+    let found = layout::discover(tree, &RepositorySettings::default());
+    let errors = found.targets.iter().flat_map(|folder| {
+        let own = Cluster::settings_of(tree, folder).err();
+        own.into_iter().chain(Cluster::overlay_settings_of(tree, folder).err())
+    });
+    errors.flat_map(|error| error.findings().collect::<Vec<_>>()).collect()
+}
+
 fn concerns(finding: &Finding, asked: &[RepoPath]) -> bool {
     asked.is_empty()
         || finding
@@ -121,12 +134,27 @@ fn concerns(finding: &Finding, asked: &[RepoPath]) -> bool {
             .is_some_and(|file| asked.iter().any(|path| path.is_root() || file == path || file.is_in(path)))
 }
 
-fn print(format: FindingsFormat, findings: &[&Finding], looked_at: &str) -> Result<(), Failure> {
+/// What was reported on, where that is less than what was judged.
+fn below(asked: &[RepoPath]) -> String {
+    match asked {
+        [] => String::new(),
+        all if all.iter().any(RepoPath::is_root) => String::new(),
+        [one] => format!(" in {one}"),
+        several => format!(" in {}", count(several.len(), "path", "paths")),
+    }
+}
+
+fn print(
+    format: FindingsFormat,
+    findings: &[&Finding],
+    below: &str,
+    looked_at: &str,
+) -> Result<(), CommandFailure> {
     let value = || -> Value { findings.iter().map(|finding| upgrade::finding_to_json(finding)).collect() };
     let errors = findings.iter().filter(|finding| finding.severity() == Severity::Error).count();
     let warnings = findings.len() - errors;
     let (errors, warnings) = (count(errors, "error", "errors"), count(warnings, "warning", "warnings"));
-    let summary = format!("{errors}, {warnings}; checked {looked_at}");
+    let summary = format!("{errors}, {warnings}{below}; checked {looked_at}");
     match format {
         FindingsFormat::Json => output::print_json(&value()),
         FindingsFormat::Yaml => output::print_yaml(&value()),

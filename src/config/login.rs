@@ -2,12 +2,12 @@
 
 use url::Url;
 
-use super::sources::Sources;
+use super::sources::SettingSources;
 use super::{CALLBACK, Environment, SignInSettings};
 
 /// How people sign in, where a client id is given.
 pub(super) fn login(
-    sources: &Sources,
+    sources: &SettingSources,
     environment: Environment<'_>,
     public_url: Option<&Url>,
 ) -> Result<Option<SignInSettings>, String> {

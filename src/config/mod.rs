@@ -34,7 +34,7 @@ pub use provider_credentials::ProviderCredentials;
 pub use reconciler::{ReconcileOptions, ReconcilerConfig};
 pub use setup::{KeptApp, SetupConfig, keep_app, try_to_keep};
 pub use sources::ServeOptions;
-use sources::{Setting, SettingOrigin, Sources};
+use sources::{Setting, SettingOrigin, SettingSources};
 pub use traces::{TraceCollector, traces_of};
 pub use wave_webhooks::WaveWebhookHost;
 
@@ -65,10 +65,10 @@ pub type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
 /// # Errors
 /// With every problem found.
 pub fn load(options: &ServeOptions, environment: Environment<'_>) -> Result<Config, ConfigError> {
-    let mut sources = Sources::read(options, environment)?;
+    let mut sources = SettingSources::read(options, environment)?;
     setup::add_kept_app(&mut sources, environment);
     let mut problems = sources.problems();
-    let mut checked = Checked { problems: &mut problems };
+    let mut checked = ConfigCheck { problems: &mut problems };
 
     let mode = checked.take(mode(&sources));
     let is_dry = mode == Some(Mode::DryRun);
@@ -156,7 +156,7 @@ struct Behaviour {
 }
 
 impl Behaviour {
-    fn of(sources: &Sources, checked: &mut Checked<'_>) -> Option<Self> {
+    fn of(sources: &SettingSources, checked: &mut ConfigCheck<'_>) -> Option<Self> {
         let intake = intake(sources, checked);
         let retention = checked.take(retention(sources));
         let work = work(sources, checked);
@@ -187,7 +187,7 @@ const SECRET_FILES: &[&str] = &[
 
 /// Files with secrets that everybody on this machine may read. No reason to stop: who may log in here is the operator's
 /// business, and images mount what they mount.
-fn open_secrets(sources: &Sources) -> Vec<String> {
+fn open_secrets(sources: &SettingSources) -> Vec<String> {
     let open = |name: &&'static str| {
         let setting = sources.setting(name)?;
         let path = setting.path();
@@ -210,9 +210,9 @@ pub fn database_of(
     options: &ServeOptions,
     environment: Environment<'_>,
 ) -> Result<SecretString, ConfigError> {
-    let sources = Sources::read(options, environment)?;
+    let sources = SettingSources::read(options, environment)?;
     let mut problems = sources.problems();
-    let mut checked = Checked { problems: &mut problems };
+    let mut checked = ConfigCheck { problems: &mut problems };
     let state_dir = match sources.setting("database-url") {
         Some(_) => None,
         None => checked.take(state_dir(&sources, environment)),
@@ -225,23 +225,23 @@ pub fn database_of(
 }
 
 /// Collects problems, so that all are reported at once.
-struct Checked<'a> {
+struct ConfigCheck<'a> {
     problems: &'a mut Vec<String>,
 }
 
-impl Checked<'_> {
+impl ConfigCheck<'_> {
     fn take<T>(&mut self, result: Result<T, String>) -> Option<T> {
         result.map_err(|problem| self.problems.push(problem)).ok()
     }
 }
 
 /// The hosts of the setting, else those of the default.
-fn provider_hosts(sources: &Sources, default: Vec<OperatorHost>) -> Result<Vec<OperatorHost>, String> {
+fn provider_hosts(sources: &SettingSources, default: Vec<OperatorHost>) -> Result<Vec<OperatorHost>, String> {
     let Some(setting) = sources.setting("provider-hosts") else { return Ok(default) };
     setting.each(OperatorHost::parse)
 }
 
-fn mode(sources: &Sources) -> Result<Mode, String> {
+fn mode(sources: &SettingSources) -> Result<Mode, String> {
     let Some(setting) = sources.setting("dry-run") else { return Ok(Mode::Live) };
     match setting.text.as_str() {
         "true" => Ok(Mode::DryRun),
@@ -250,12 +250,12 @@ fn mode(sources: &Sources) -> Result<Mode, String> {
     }
 }
 
-fn listen(sources: &Sources, default_port: u16) -> Result<SocketAddr, String> {
+fn listen(sources: &SettingSources, default_port: u16) -> Result<SocketAddr, String> {
     let default = SocketAddr::from(([127, 0, 0, 1], default_port));
     sources.setting("listen").map_or(Ok(default), |setting| address(&setting))
 }
 
-fn optional_listen(sources: &Sources, name: &'static str) -> Result<Option<SocketAddr>, String> {
+fn optional_listen(sources: &SettingSources, name: &'static str) -> Result<Option<SocketAddr>, String> {
     sources.setting(name).map(|setting| address(&setting)).transpose()
 }
 
@@ -267,7 +267,7 @@ fn address(setting: &Setting) -> Result<SocketAddr, String> {
     })
 }
 
-fn work(sources: &Sources, checked: &mut Checked<'_>) -> Option<Work> {
+fn work(sources: &SettingSources, checked: &mut ConfigCheck<'_>) -> Option<Work> {
     let default = Work::default();
     let workers = checked.take(number(sources, "workers", 1..=64));
     let job = checked.take(seconds(sources, "job-seconds", 1..=86_400));
@@ -282,7 +282,7 @@ fn work(sources: &Sources, checked: &mut Checked<'_>) -> Option<Work> {
     })
 }
 
-fn intake(sources: &Sources, checked: &mut Checked<'_>) -> Option<Intake> {
+fn intake(sources: &SettingSources, checked: &mut ConfigCheck<'_>) -> Option<Intake> {
     let default = Intake::default();
     let connections = checked.take(number(sources, "connections", 8..=100_000));
     let header_timeout = checked.take(seconds(sources, "header-timeout-seconds", 1..=3600));
@@ -298,14 +298,14 @@ fn intake(sources: &Sources, checked: &mut Checked<'_>) -> Option<Intake> {
     })
 }
 
-fn retention(sources: &Sources) -> Result<Duration, String> {
+fn retention(sources: &SettingSources) -> Result<Duration, String> {
     // A week: GitHub delivers again for three days, and comments are read again for as long.
     let days = number(sources, "retention-days", 7..=36_500)?;
     Ok(days.map_or(RETENTION, |days| Duration::from_secs(days as u64 * 24 * 3600)))
 }
 
 fn number(
-    sources: &Sources,
+    sources: &SettingSources,
     name: &'static str,
     taken: RangeInclusive<usize>,
 ) -> Result<Option<usize>, String> {
@@ -317,7 +317,7 @@ fn number(
 }
 
 fn seconds(
-    sources: &Sources,
+    sources: &SettingSources,
     name: &'static str,
     taken: RangeInclusive<usize>,
 ) -> Result<Option<Duration>, String> {
@@ -325,11 +325,11 @@ fn seconds(
     Ok(seconds.map(|seconds| Duration::from_secs(seconds as u64)))
 }
 
-fn public_url(sources: &Sources) -> Result<Option<Url>, String> {
+fn public_url(sources: &SettingSources) -> Result<Option<Url>, String> {
     sources.setting("public-url").map(|setting| web_url(&setting)).transpose()
 }
 
-fn api_url(sources: &Sources) -> Result<Url, String> {
+fn api_url(sources: &SettingSources) -> Result<Url, String> {
     let setting = sources
         .setting("github-api-url")
         .unwrap_or_else(|| Setting::new("github-api-url", SettingOrigin::Default, "https://api.github.com"));
@@ -359,7 +359,7 @@ fn web_url(setting: &Setting) -> Result<Url, String> {
     Ok(url)
 }
 
-fn app_id(sources: &Sources) -> Result<u64, String> {
+fn app_id(sources: &SettingSources) -> Result<u64, String> {
     let setting = sources
         .setting("github-app-id")
         .ok_or("github-app-id is missing: give the number that GitHub shows as `App ID` on the App's settings page, by --github-app-id or CAPSTAN_GITHUB_APP_ID; or give --public-url and no setting of an App at all, and make one at /setup")?;
@@ -371,7 +371,7 @@ fn app_id(sources: &Sources) -> Result<u64, String> {
     }
 }
 
-fn private_key(sources: &Sources, environment: Environment<'_>) -> Result<SecretString, String> {
+fn private_key(sources: &SettingSources, environment: Environment<'_>) -> Result<SecretString, String> {
     let secret = sources.secret(
         environment,
         "github-private-key-file",
@@ -396,7 +396,10 @@ fn private_key(sources: &Sources, environment: Environment<'_>) -> Result<Secret
 /// Characters that a webhook secret has at least.
 const SECRET_CHARACTERS: usize = 16;
 
-fn webhook_secrets(sources: &Sources, environment: Environment<'_>) -> Result<Vec<SecretString>, String> {
+fn webhook_secrets(
+    sources: &SettingSources,
+    environment: Environment<'_>,
+) -> Result<Vec<SecretString>, String> {
     let secret = sources.secret(
         environment,
         "github-webhook-secret-file",
@@ -436,7 +439,7 @@ fn webhook_secrets(sources: &Sources, environment: Environment<'_>) -> Result<Ve
 }
 
 /// The state directory, and how it was given.
-fn state_path(sources: &Sources, environment: Environment<'_>) -> Result<(PathBuf, String), String> {
+fn state_path(sources: &SettingSources, environment: Environment<'_>) -> Result<(PathBuf, String), String> {
     let absolute = |name| environment(name).map(PathBuf::from).filter(|path| path.is_absolute());
     match sources.setting("state-dir") {
         Some(setting) => Ok((setting.path(), setting.described())),
@@ -454,7 +457,7 @@ fn state_path(sources: &Sources, environment: Environment<'_>) -> Result<(PathBu
     }
 }
 
-fn state_dir(sources: &Sources, environment: Environment<'_>) -> Result<PathBuf, String> {
+fn state_dir(sources: &SettingSources, environment: Environment<'_>) -> Result<PathBuf, String> {
     let (path, origin) = state_path(sources, environment)?;
     make_private_folder(&path).map_err(|error| {
         format!(
@@ -465,7 +468,7 @@ fn state_dir(sources: &Sources, environment: Environment<'_>) -> Result<PathBuf,
 }
 
 /// The key that seals what the database holds, and authenticates decisions beside the App's.
-fn key(sources: &Sources, state_dir: &Path) -> Result<SecretString, String> {
+fn key(sources: &SettingSources, state_dir: &Path) -> Result<SecretString, String> {
     match sources.setting("key-file") {
         Some(setting) => given_key(&setting.path()).map_err(|why| format!("{}: {why}", setting.named())),
         None => kept_or_made_key(&state_dir.join("capstan.key")).map_err(|why| {
@@ -483,7 +486,7 @@ fn sqlite_in(folder: &Path) -> Result<SecretString, String> {
         .map_err(|()| format!("state-dir: {} cannot be written as a URL", file.display()))
 }
 
-fn database_url(sources: &Sources, state_dir: Option<&Path>) -> Result<SecretString, String> {
+fn database_url(sources: &SettingSources, state_dir: Option<&Path>) -> Result<SecretString, String> {
     let Some(setting) = sources.setting("database-url") else {
         // Without a state directory that problem is reported already, and this is not used.
         return sqlite_in(state_dir.unwrap_or(Path::new("/")));

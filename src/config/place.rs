@@ -6,8 +6,8 @@ use secrecy::SecretString;
 use tempfile::TempDir;
 
 use super::private::{given_key, random_key};
-use super::sources::Sources;
-use super::{Checked, Environment, Mode, database_url, key, sqlite_in, state_dir, state_path};
+use super::sources::SettingSources;
+use super::{ConfigCheck, Environment, Mode, database_url, key, sqlite_in, state_dir, state_path};
 
 /// The folder, the database, and the key.
 pub(super) struct StatePlace {
@@ -20,9 +20,9 @@ pub(super) struct StatePlace {
 impl StatePlace {
     pub(super) fn of(
         mode: Mode,
-        sources: &Sources,
+        sources: &SettingSources,
         environment: Environment<'_>,
-        checked: &mut Checked<'_>,
+        checked: &mut ConfigCheck<'_>,
     ) -> Option<Self> {
         match mode {
             Mode::Live => {
@@ -38,7 +38,7 @@ impl StatePlace {
 
     /// A dry run writes to neither the state directory nor the database: what was not done must not be found there as
     /// done. The key is read where there is one, for it tells what people decided.
-    fn scratch(sources: &Sources, environment: Environment<'_>) -> Result<Self, String> {
+    fn scratch(sources: &SettingSources, environment: Environment<'_>) -> Result<Self, String> {
         let key = match sources.setting("key-file") {
             Some(_) => key(sources, Path::new(""))?,
             None => match state_path(sources, environment).map(|(path, _)| path.join("capstan.key")) {

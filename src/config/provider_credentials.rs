@@ -8,7 +8,7 @@ use capstan_ports::SourceCredentials;
 use capstan_providers::CREDENTIAL_NAMES;
 use secrecy::{ExposeSecret as _, SecretString};
 
-use super::sources::{Sources, all, without_login};
+use super::sources::{SettingSources, all, without_login};
 
 /// What a host is shown of who asks.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub struct ProviderCredentials {
 }
 
 /// The credentials of the file; none where nobody named one.
-pub(super) fn provider_credentials(sources: &Sources) -> Result<Vec<ProviderCredentials>, String> {
+pub(super) fn provider_credentials(sources: &SettingSources) -> Result<Vec<ProviderCredentials>, String> {
     let Some(setting) = sources.setting("provider-credentials-file") else { return Ok(Vec::new()) };
     let path = setting.path();
     let text = std::fs::read_to_string(&path).map_err(|error| {

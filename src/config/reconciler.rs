@@ -8,8 +8,8 @@ use std::time::Duration;
 use capstan_model::dns_name::{is_label, is_subdomain};
 use capstan_plan::settings::{HostName, OperatorHost};
 
-use super::sources::{Flags, Sources, typed};
-use super::{Checked, ConfigError, Environment, listen, number, seconds, state_dir};
+use super::sources::{Flags, SettingSources, typed};
+use super::{ConfigCheck, ConfigError, Environment, listen, number, seconds, state_dir};
 
 /// Flags of `capstan reconcile`. Each can also be given as a variable (`CAPSTAN_LISTEN`) or in the file
 /// (`listen: …`); a flag wins over a variable, and that over the file.
@@ -156,9 +156,9 @@ impl ReconcilerConfig {
     /// # Errors
     /// With every problem found.
     pub fn load(options: &ReconcileOptions, environment: Environment<'_>) -> Result<Self, ConfigError> {
-        let sources = Sources::read(options, environment)?;
+        let sources = SettingSources::read(options, environment)?;
         let mut problems = sources.problems();
-        let mut checked = Checked { problems: &mut problems };
+        let mut checked = ConfigCheck { problems: &mut problems };
         let kubeconfig = checked.take(kubeconfig(&sources));
         let namespace = checked.take(namespace(&sources));
         let providers = checked.take(named_namespace(&sources, "providers-namespace"));
@@ -203,7 +203,7 @@ impl ReconcilerConfig {
     }
 }
 
-fn kubeconfig(sources: &Sources) -> Result<Option<PathBuf>, String> {
+fn kubeconfig(sources: &SettingSources) -> Result<Option<PathBuf>, String> {
     let Some(setting) = sources.setting("kubeconfig") else { return Ok(None) };
     let path = setting.path();
     // Its content is read where it is used; here only a wrong path is reported, in the words of the settings.
@@ -214,11 +214,11 @@ fn kubeconfig(sources: &Sources) -> Result<Option<PathBuf>, String> {
     }
 }
 
-fn namespace(sources: &Sources) -> Result<String, String> {
+fn namespace(sources: &SettingSources) -> Result<String, String> {
     Ok(named_namespace(sources, "namespace")?.unwrap_or_else(|| "capstan-system".to_owned()))
 }
 
-fn named_namespace(sources: &Sources, name: &'static str) -> Result<Option<String>, String> {
+fn named_namespace(sources: &SettingSources, name: &'static str) -> Result<Option<String>, String> {
     let Some(setting) = sources.setting(name) else { return Ok(None) };
     if is_label(&setting.text) {
         Ok(Some(setting.text.clone()))
@@ -227,12 +227,12 @@ fn named_namespace(sources: &Sources, name: &'static str) -> Result<Option<Strin
     }
 }
 
-fn hosts(sources: &Sources, name: &'static str) -> Result<Vec<HostName>, String> {
+fn hosts(sources: &SettingSources, name: &'static str) -> Result<Vec<HostName>, String> {
     let Some(setting) = sources.setting(name) else { return Ok(Vec::new()) };
     setting.each(HostName::parse)
 }
 
-fn node_ports_at(sources: &Sources) -> Result<Option<String>, String> {
+fn node_ports_at(sources: &SettingSources) -> Result<Option<String>, String> {
     let Some(setting) = sources.setting("node-ports-at") else { return Ok(None) };
     if is_subdomain(&setting.text) || setting.text.parse::<std::net::IpAddr>().is_ok() {
         Ok(Some(setting.text.clone()))
@@ -241,20 +241,20 @@ fn node_ports_at(sources: &Sources) -> Result<Option<String>, String> {
     }
 }
 
-fn namespace_watches(sources: &Sources) -> Result<usize, String> {
+fn namespace_watches(sources: &SettingSources) -> Result<usize, String> {
     // A connection each, and a process has some thousands.
     Ok(number(sources, "namespace-watches", 0..=10_000)?.unwrap_or(NAMESPACE_WATCHES))
 }
 
-fn render_timeout(sources: &Sources) -> Result<Duration, String> {
+fn render_timeout(sources: &SettingSources) -> Result<Duration, String> {
     Ok(seconds(sources, "render-timeout-seconds", 1..=3600)?.unwrap_or(RENDER_TIMEOUT))
 }
 
-fn provider_timeout(sources: &Sources) -> Result<Duration, String> {
+fn provider_timeout(sources: &SettingSources) -> Result<Duration, String> {
     Ok(seconds(sources, "provider-timeout-seconds", 1..=86_400)?.unwrap_or(PROVIDER_TIMEOUT))
 }
 
-fn render_memory(sources: &Sources) -> Result<u64, String> {
+fn render_memory(sources: &SettingSources) -> Result<u64, String> {
     let mebibytes = number(sources, "render-memory-mib", 128..=1_048_576)?.unwrap_or(RENDER_MEMORY_MIB);
     Ok((mebibytes as u64) << 20)
 }

@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 use secrecy::{ExposeSecret as _, SecretString};
 use url::Url;
 
-use super::sources::{ServeOptions, Setting, SettingOrigin, Sources};
+use super::sources::{ServeOptions, Setting, SettingOrigin, SettingSources};
 use super::{
-    Behaviour, Checked, ConfigError, Environment, Mode, api_url, database_url, listen, login, mode,
+    Behaviour, ConfigCheck, ConfigError, Environment, Mode, api_url, database_url, listen, login, mode,
     optional_listen, public_url, state_dir, state_path, traces,
 };
 
@@ -71,7 +71,7 @@ impl SetupConfig {
     /// # Errors
     /// With every problem found, those of settings that count only once there is an App included.
     pub fn needed(options: &ServeOptions, environment: Environment<'_>) -> Result<Option<Self>, ConfigError> {
-        let sources = Sources::read(options, environment)?;
+        let sources = SettingSources::read(options, environment)?;
         let is_live = matches!(mode(&sources), Ok(Mode::Live));
         if !is_live || names_an_app(&sources, environment) || sources.setting("public-url").is_none() {
             return Ok(None);
@@ -80,7 +80,7 @@ impl SetupConfig {
             return Ok(None);
         }
         let mut problems = sources.problems();
-        let mut checked = Checked { problems: &mut problems };
+        let mut checked = ConfigCheck { problems: &mut problems };
         let listen = checked.take(listen(&sources, 8080));
         let internal_listen = checked.take(optional_listen(&sources, "internal-listen"));
         let public_url = checked.take(public_url(&sources)).flatten();
@@ -105,14 +105,14 @@ impl SetupConfig {
 }
 
 /// Whether any setting names an App, or a part of one.
-fn names_an_app(sources: &Sources, environment: Environment<'_>) -> bool {
+fn names_an_app(sources: &SettingSources, environment: Environment<'_>) -> bool {
     let is_set = |name: &&str| environment(name).is_some_and(|value| !value.trim().is_empty());
     FILES.iter().any(|(name, _)| sources.setting(name).is_some()) || INLINE.iter().any(is_set)
 }
 
 /// Adds the App that is kept in the state directory, where no setting names another one. Nobody signs in where the
 /// public URL does not allow it.
-pub(super) fn add_kept_app(sources: &mut Sources, environment: Environment<'_>) {
+pub(super) fn add_kept_app(sources: &mut SettingSources, environment: Environment<'_>) {
     let Ok((state_dir, _)) = state_path(sources, environment) else { return };
     let folder = state_dir.join(FOLDER);
     if names_an_app(sources, environment) || !folder.exists() {

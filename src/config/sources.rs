@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use capstan_model::spelling::hint;
-use capstan_yaml::scalar::Reading;
+use capstan_model::spelling::hint_or_list;
+use capstan_yaml::scalar::ScalarReading;
 use capstan_yaml::{Entry, NodeKind, YamlFile};
 
 use super::{ConfigError, Environment};
@@ -276,8 +276,14 @@ impl Setting {
         &self,
         parse: impl Fn(&str) -> Result<T, E>,
     ) -> Result<Vec<T>, String> {
-        let parts = self.text.split(',').map(str::trim).filter(|part| !part.is_empty());
-        all(parts.map(|part| parse(part).map_err(|error| without_login(&error.to_string(), part))))
+        let parts = || self.text.split(',').map(str::trim).filter(|part| !part.is_empty());
+        // A password may have a comma: what is before the last `@` is shown nowhere.
+        let last = parts().enumerate().filter(|(_, part)| part.contains('@')).last().map(|(at, _)| at);
+        let told = |(at, part): (usize, &str), error: E| match last {
+            Some(last) if at < last => "`…` is not a host".to_owned(),
+            _ => without_login(&error.to_string(), part),
+        };
+        all(parts().enumerate().map(|(at, part)| parse(part).map_err(|error| told((at, part), error))))
             .map_err(|why| self.wrong(&format!("has an invalid host{why}")))
     }
 
@@ -323,13 +329,13 @@ pub(super) struct Secret {
 }
 
 /// All settings as they were given; of each the one that wins.
-pub(super) struct Sources {
+pub(super) struct SettingSources {
     settings: BTreeMap<&'static str, Setting>,
     /// What is wrong in the file of settings besides its values.
     problems: Vec<String>,
 }
 
-impl Sources {
+impl SettingSources {
     /// Reads them all.
     ///
     /// # Errors
@@ -495,7 +501,7 @@ impl InFile {
             }
         }
         if let Some(twice) = twice {
-            read.problems.push(format!("{}: `{}` is there twice", place(twice.offset), twice.key));
+            read.problems.push(format!("{}: `{}` occurs twice", place(twice.offset), twice.key));
         }
         Ok(read)
     }
@@ -505,12 +511,14 @@ impl InFile {
 fn text_of(entry: &Entry) -> Result<Option<String>, &'static str> {
     let NodeKind::Scalar(scalar) = &entry.value.kind else { return Err("must be text or a number") };
     Ok(match scalar.reading() {
-        Reading::Null => None,
-        Reading::Bool(answer) => Some(answer.to_string()),
+        ScalarReading::Null => None,
+        ScalarReading::Bool(answer) => Some(answer.to_string()),
         _ => Some(scalar.text.clone()),
     })
 }
 
 fn unknown(name: &str, names: &'static [&'static str]) -> String {
-    format!("unknown setting `{name}`{}", hint(&name.replace('_', "-"), names))
+    let service = if names == SERVE { "capstan serve --help" } else { "capstan reconcile --help" };
+    let hint = hint_or_list(&name.replace('_', "-"), names.iter().copied(), service);
+    format!("unknown setting `{name}`{hint}")
 }

@@ -264,6 +264,8 @@ fn no_password_of_an_address_is_echoed() {
         "http://robot:hunter2@registry.svc:5000",
         "private://robot:hunter2@registry.svc:5000",
         "private://robot:hunter2@registry.svc",
+        "robot:hunter2,x@git.example",
+        "robot:a,hunter2,x@git.example",
     ] {
         for name in ["CAPSTAN_GITHUB_API_URL", "CAPSTAN_PUBLIC_URL", "CAPSTAN_PROVIDER_HOSTS"] {
             let problems = Place::new().set(name, wrong).problems(&ServeOptions::default());

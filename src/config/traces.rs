@@ -4,7 +4,7 @@ use http::{HeaderName, HeaderValue};
 use secrecy::SecretString;
 use url::Url;
 
-use super::sources::{ServeOptions, Sources};
+use super::sources::{ServeOptions, SettingSources};
 use super::{ConfigError, Environment, web_url};
 
 /// Where a collector takes traces, below its address
@@ -37,19 +37,19 @@ pub fn traces_of(
     options: &ServeOptions,
     environment: Environment<'_>,
 ) -> Result<Option<TraceCollector>, ConfigError> {
-    let sources = Sources::read(options, environment)?;
+    let sources = SettingSources::read(options, environment)?;
     traces(&sources, environment).map_err(|problem| ConfigError { problems: vec![problem] })
 }
 
 pub(super) fn traces(
-    sources: &Sources,
+    sources: &SettingSources,
     environment: Environment<'_>,
 ) -> Result<Option<TraceCollector>, String> {
     read(sources, environment, BUILT)
 }
 
 fn read(
-    sources: &Sources,
+    sources: &SettingSources,
     environment: Environment<'_>,
     built: Built,
 ) -> Result<Option<TraceCollector>, String> {
@@ -102,7 +102,7 @@ mod tests {
         let environment = |name: &str| {
             variables.iter().find(|(known, _)| *known == name).map(|(_, text)| (*text).to_owned())
         };
-        read(&Sources::read(&ServeOptions::default(), &environment).unwrap(), &environment, built)
+        read(&SettingSources::read(&ServeOptions::default(), &environment).unwrap(), &environment, built)
     }
 
     fn read_with(variables: &[(&str, &str)]) -> Result<Option<TraceCollector>, String> {

@@ -8,7 +8,7 @@ use secrecy::SecretString;
 use serde_json::Value;
 
 use super::SECRET_CHARACTERS;
-use super::sources::{Sources, all, without_login};
+use super::sources::{SettingSources, all, without_login};
 
 const FORM: &str =
     "expected a list such as `- {host: judge.example.com, repositories: [\"acme/*\"], secret: …}`";
@@ -25,7 +25,7 @@ pub struct WaveWebhookHost {
 }
 
 /// The hosts of the file; none where nobody named one.
-pub(super) fn wave_webhooks(sources: &Sources) -> Result<Vec<WaveWebhookHost>, String> {
+pub(super) fn wave_webhooks(sources: &SettingSources) -> Result<Vec<WaveWebhookHost>, String> {
     let Some(setting) = sources.setting("wave-webhooks-file") else { return Ok(Vec::new()) };
     let path = setting.path();
     let text = std::fs::read_to_string(&path).map_err(|error| {

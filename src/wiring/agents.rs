@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use capstan::cli::{self, Agents, Failure};
+use capstan::cli::{self, Agents, CommandFailure};
 use capstan_database::Database;
 use capstan_ports::{Clock, SystemClock};
 use capstan_report::Refusal;
@@ -12,7 +12,7 @@ use secrecy::ExposeSecret;
 use super::{database_place, failed, runtime};
 
 /// Runs one command.
-pub(super) fn run(arguments: &Agents) -> Result<(), Failure> {
+pub(super) fn run(arguments: &Agents) -> Result<(), CommandFailure> {
     let url = database_place::url_of(&arguments.place)?;
     // An empty one would take the code, and the bot would never know it.
     database_place::must_exist(&url, Refusal::Starting)?;

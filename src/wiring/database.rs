@@ -6,7 +6,9 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use capstan::cli::{self, DatabaseArguments, DatabaseCommand, Failure, Outcome, database_failure as failed};
+use capstan::cli::{
+    self, CommandFailure, CommandOutcome, DatabaseArguments, DatabaseCommand, database_failure as failed,
+};
 use capstan_database::Database;
 use capstan_ports::SystemClock;
 use capstan_report::Refusal;
@@ -22,7 +24,7 @@ pub(super) fn run(arguments: &DatabaseArguments) -> ExitCode {
     }
 }
 
-fn run_on_database(arguments: &DatabaseArguments) -> Result<Outcome, Failure> {
+fn run_on_database(arguments: &DatabaseArguments) -> Result<CommandOutcome, CommandFailure> {
     let url = database_place::url_of(&arguments.place)?;
     // An import makes it.
     if !matches!(arguments.command, DatabaseCommand::Import { .. }) {
@@ -43,7 +45,7 @@ fn run_on_database(arguments: &DatabaseArguments) -> Result<Outcome, Failure> {
                     false => export(url, clock, file).await?,
                 };
                 cli::print_exported(written, file);
-                Ok(Outcome::Done)
+                Ok(CommandOutcome::Done)
             }
             DatabaseCommand::Import { file } => {
                 let mut from: Box<dyn BufRead + Send> = match is_stream(file) {
@@ -53,7 +55,7 @@ fn run_on_database(arguments: &DatabaseArguments) -> Result<Outcome, Failure> {
                 let read =
                     Database::import(url, clock, from.as_mut()).await.map_err(|error| about(file, &error))?;
                 cli::print_imported(read);
-                Ok(Outcome::Done)
+                Ok(CommandOutcome::Done)
             }
         }
     })
@@ -69,7 +71,7 @@ async fn export(
     url: &str,
     clock: Arc<SystemClock>,
     file: &Path,
-) -> Result<capstan_ports::Transferred, Failure> {
+) -> Result<capstan_ports::Transferred, CommandFailure> {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if file.exists() {
         return Err(failed(format!("{} already exists, and is not overwritten", file.display())));
@@ -85,6 +87,9 @@ async fn export(
     Ok(written)
 }
 
-fn about(file: &Path, error: &dyn std::fmt::Display) -> Failure {
-    failed(format!("{}: {error}", file.display()))
+fn about(file: &Path, error: &dyn std::fmt::Display) -> CommandFailure {
+    match is_stream(file) {
+        true => failed(format!("standard input: {error}")),
+        false => failed(format!("{}: {error}", file.display())),
+    }
 }

@@ -9,7 +9,7 @@ mod setup;
 use std::path::Path;
 use std::process::ExitCode;
 
-use capstan::cli::{self, Failure, Service};
+use capstan::cli::{self, CommandFailure, ServiceCommand};
 use capstan::config::{
     self, ConfigError, ReconcileOptions, ReconcilerConfig, ServeOptions, SetupConfig, traces_of,
 };
@@ -36,14 +36,14 @@ pub(crate) fn connect_to_sources(hosts: AllowedHosts) -> Result<Box<dyn Componen
 }
 
 /// Runs a service until the process is asked to stop.
-pub(crate) fn run(service: &Service) -> ExitCode {
+pub(crate) fn run(service: &ServiceCommand) -> ExitCode {
     let ended = match service {
-        Service::Serve(options) => serve(options),
-        Service::Reconcile(options) => reconcile(options),
-        Service::Crds(arguments) => print_definitions(arguments),
-        Service::Agents(arguments) => agents::run(arguments),
-        Service::Database(arguments) => return database::run(arguments),
-        Service::PlannerProcess(process) => {
+        ServiceCommand::Serve(options) => serve(options),
+        ServiceCommand::Reconcile(options) => reconcile(options),
+        ServiceCommand::Crds(arguments) => print_definitions(arguments),
+        ServiceCommand::Agents(arguments) => agents::run(arguments),
+        ServiceCommand::Database(arguments) => return database::run(arguments),
+        ServiceCommand::PlannerProcess(process) => {
             capstan_serve::plan_on_standard_input(process.memory, process.stack).map_err(failed)
         }
     };
@@ -53,7 +53,7 @@ pub(crate) fn run(service: &Service) -> ExitCode {
     }
 }
 
-fn serve(options: &ServeOptions) -> Result<(), Failure> {
+fn serve(options: &ServeOptions) -> Result<(), CommandFailure> {
     let environment = |name: &str| std::env::var(name).ok();
     let setup = SetupConfig::needed(options, &environment).map_err(wrong)?;
     // Where an App is made first, it is not known before.
@@ -79,7 +79,7 @@ async fn set_up_and_serve(
     setup: Option<SetupConfig>,
     config: Option<Config>,
     stop: CancellationToken,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     tokio::spawn({
         let stop = stop.clone();
         async move {
@@ -100,14 +100,14 @@ async fn set_up_and_serve(
     running.finished().await.map_err(failed)
 }
 
-fn wrong(error: ConfigError) -> Failure {
-    Failure::Usage(Refusal::Starting, error.to_string())
+fn wrong(error: ConfigError) -> CommandFailure {
+    CommandFailure::Usage(Refusal::Starting, error.to_string())
 }
 
-fn reconcile(options: &ReconcileOptions) -> Result<(), Failure> {
+fn reconcile(options: &ReconcileOptions) -> Result<(), CommandFailure> {
     let environment = |name: &str| std::env::var(name).ok();
     let config = ReconcilerConfig::load(options, &environment)
-        .map_err(|error| Failure::Usage(Refusal::Starting, error.to_string()))?;
+        .map_err(|error| CommandFailure::Usage(Refusal::Starting, error.to_string()))?;
     telemetry::start_logging(&environment, "info").map_err(failed)?;
     let stop = CancellationToken::new();
     runtime()?.block_on(async {
@@ -122,7 +122,7 @@ fn reconcile(options: &ReconcileOptions) -> Result<(), Failure> {
     })
 }
 
-fn print_definitions(arguments: &cli::Crds) -> Result<(), Failure> {
+fn print_definitions(arguments: &cli::Crds) -> Result<(), CommandFailure> {
     if arguments.providers {
         return cli::print_definitions(&crd::provider_definitions());
     }
@@ -133,11 +133,11 @@ fn print_definitions(arguments: &cli::Crds) -> Result<(), Failure> {
     cli::print_definitions(definitions.iter().map(|(_, definition)| definition))
 }
 
-fn runtime() -> Result<Runtime, Failure> {
+fn runtime() -> Result<Runtime, CommandFailure> {
     // What a process with limits could render is rendered here too.
     Builder::new_multi_thread().enable_all().thread_stack_size(STACK).build().map_err(failed)
 }
 
-fn failed(error: impl std::fmt::Display) -> Failure {
-    Failure::Failed(Refusal::Starting, error.to_string())
+fn failed(error: impl std::fmt::Display) -> CommandFailure {
+    CommandFailure::Failed(Refusal::Starting, error.to_string())
 }

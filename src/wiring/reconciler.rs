@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use capstan::cli::Failure;
+use capstan::cli::CommandFailure;
 use capstan::config::ReconcilerConfig;
 use capstan::state_folder::{LockedFolder, NoteFile};
 use capstan_agent_client::{AgentClient, AgentError, AgentOptions, BotSource};
@@ -56,9 +56,9 @@ const LEASE: &str = "capstan-reconciler";
 
 /// Runs the reconciler until cancelled. The port is taken first, so that a second one on this machine says
 /// so before it does anything.
-pub(super) async fn run(config: ReconcilerConfig, stop: CancellationToken) -> Result<(), Failure> {
+pub(super) async fn run(config: ReconcilerConfig, stop: CancellationToken) -> Result<(), CommandFailure> {
     let listener = controllers::bind(config.listen).await.map_err(|error| {
-        Failure::Failed(Refusal::Starting, format!("cannot listen on {}: {error}", config.listen))
+        CommandFailure::Failed(Refusal::Starting, format!("cannot listen on {}: {error}", config.listen))
     })?;
     let address = listener.local_addr().map_err(failed)?;
     let metrics = telemetry::install_metrics(telemetry::Program::Reconciler).map_err(failed)?;
@@ -147,7 +147,7 @@ pub(super) async fn run(config: ReconcilerConfig, stop: CancellationToken) -> Re
 }
 
 /// Fetches components of providers from the hosts that are named, and from no other.
-fn downloads(config: &ReconcilerConfig, clock: &Arc<dyn Clock>) -> Result<Downloads, Failure> {
+fn downloads(config: &ReconcilerConfig, clock: &Arc<dyn Clock>) -> Result<Downloads, CommandFailure> {
     let hosts = AllowedHosts::of_operator(&config.provider_hosts);
     let source = super::connect_to_sources(hosts.clone()).map_err(failed)?;
     Ok(Downloads::new(hosts, source, Arc::clone(clock), DownloadLimits::default()))

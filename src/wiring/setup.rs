@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use capstan::cli::Failure;
+use capstan::cli::CommandFailure;
 use capstan::config::{KeptApp, SetupConfig, keep_app, try_to_keep};
 use capstan_bot::setup::Setup;
 use capstan_github::{GitHubLimits, GitHubManifests};
@@ -36,7 +36,7 @@ impl AppKeeper for StateDirectory {
 }
 
 /// Shows `/setup` until an App is kept.
-pub(super) async fn run(config: SetupConfig, stop: CancellationToken) -> Result<SetUp, Failure> {
+pub(super) async fn run(config: SetupConfig, stop: CancellationToken) -> Result<SetUp, CommandFailure> {
     let public = server::bind(config.listen, "--listen").await.map_err(failed)?;
     let internal = bind_internal(config.internal_listen).await.map_err(failed)?;
     let address = internal.local_addr().map_err(failed)?;

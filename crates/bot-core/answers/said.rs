@@ -4,7 +4,7 @@ use capstan_facts::Reaction;
 use capstan_report::{Answer, answer_comment};
 
 use crate::effects::{AnswerNeed, AnswerOf, Effect};
-use crate::requests::{Origin, Request};
+use crate::requests::{Request, RequestOrigin};
 
 /// How many characters of an answer a check shows.
 const LONGEST_ON_CHECK: usize = 800;
@@ -14,14 +14,14 @@ const LONGEST_ON_CHECK: usize = 800;
 /// reported at the end of the run.
 pub fn said(request: &Request, parts: &[Answer], untold: &[Answer]) -> Option<Effect> {
     match &request.origin {
-        Origin::Tick { .. } | Origin::Page(_) => None,
-        Origin::Button(press) => {
-            let words = in_one_line(&told_once(parts), LONGEST_ON_CHECK);
+        RequestOrigin::Tick { .. } | RequestOrigin::Page(_) => None,
+        RequestOrigin::Button(press) => {
+            let words = in_one_line(&without_repeats(parts), LONGEST_ON_CHECK);
             let words = format!("`{}`, pressed by `{}`: {words}", press.button, press.by);
             Some(Effect::Pressed { head: request.pull.as_ref()?.head.clone(), words })
         }
-        Origin::Comment(comment) => {
-            let told = told_once(if untold.is_empty() { parts } else { untold });
+        RequestOrigin::Comment(comment) => {
+            let told = without_repeats(if untold.is_empty() { parts } else { untold });
             let is_refused = parts.iter().any(Answer::is_refusal);
             Some(Effect::Answer(AnswerOf {
                 comment: comment.id,
@@ -48,7 +48,7 @@ pub fn in_one_line(answers: &[Answer], most: usize) -> String {
 }
 
 /// The answers without those that say again what the one before says.
-pub(super) fn told_once(answers: &[Answer]) -> Vec<Answer> {
+pub(super) fn without_repeats(answers: &[Answer]) -> Vec<Answer> {
     let mut told: Vec<Answer> = answers.iter().filter(|answer| !answer.is_empty()).cloned().collect();
     told.dedup();
     told

@@ -5,11 +5,11 @@ use capstan_facts::{PullRequest, PullRequestState};
 use capstan_plan::verbs::{Command, Verb};
 use capstan_report::{Answer, ProposalState};
 
-use crate::commands::Told;
+use crate::commands::AnswerContext;
 use crate::requests::Request;
 
 /// The answers to the commands of a request that are shown nowhere else.
-pub fn untold(told: Told<'_>, request: &Request, parts: &[Answer]) -> Vec<Answer> {
+pub fn untold(told: AnswerContext<'_>, request: &Request, parts: &[Answer]) -> Vec<Answer> {
     let carried_out: Vec<(usize, &Command)> = request.carried_out().collect();
     let shows = |at: usize| {
         let command = carried_out.iter().find(|(place, _)| *place == at);
@@ -21,8 +21,8 @@ pub fn untold(told: Told<'_>, request: &Request, parts: &[Answer]) -> Vec<Answer
 
 /// Whether the result of a command is visible on the pull request where it was given: that pull request carries all
 /// that the command is about, and GitHub accepted what was written.
-fn shows(told: Told<'_>, request: &Request, (at, command): (usize, &Command)) -> bool {
-    let Told { planned, outcome, .. } = told;
+fn shows(told: AnswerContext<'_>, request: &Request, (at, command): (usize, &Command)) -> bool {
+    let AnswerContext { planned, outcome, .. } = told;
     let facts = planned.facts;
     let is_here = |pull: &&PullRequest| pull.number == request.number;
     let Some(pull) = request.pull.as_ref().filter(is_here) else { return false };

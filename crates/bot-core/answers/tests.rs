@@ -4,12 +4,12 @@ use capstan_facts::{PageOrder, Press, PullRequest, PullRequestState, Reaction};
 use capstan_plan::command::{Denied, Hearing};
 use capstan_report::{Answer, ProposalState, Refusal};
 
-use super::said::told_once;
+use super::said::without_repeats;
 use super::*;
-use crate::commands::Told;
+use crate::commands::AnswerContext;
 use crate::effects::{AnswerNeed, AnswerOf, Effect};
 use crate::proposals::{Outcome, ProposalOutcome};
-use crate::requests::{Kept, Origin, Request, UnseenBranch};
+use crate::requests::{DashboardWrite, Request, RequestOrigin, UnseenBranch};
 use crate::testing::{comment, id, now, open, tick, town};
 
 #[test]
@@ -29,24 +29,24 @@ fn when_a_request_is_answered() {
     let nothing = Outcome::default();
     let on_page = of_page("/capstan campaign stop");
     for (request, outcome, kept, expected) in [
-        (asked("/capstan hold"), &nothing, Kept::Done, AnswerTurn::Now),
-        (asked("/capstan retry"), &nothing, Kept::Done, AnswerTurn::NowAndAgain),
-        (ticked("/capstan hold"), &nothing, Kept::Done, AnswerTurn::Elsewhere),
-        (ticked("/capstan retry"), &nothing, Kept::Done, AnswerTurn::ElsewhereAndAgain),
-        (named.clone(), &nothing, Kept::Done, AnswerTurn::Now),
-        (named, &nothing, Kept::Later, AnswerTurn::Elsewhere),
-        (asked("/capstan hold"), &nothing, Kept::Later, AnswerTurn::Now),
-        (writes.clone(), &nothing, Kept::Done, AnswerTurn::Now),
-        (writes, &overtaken, Kept::Done, AnswerTurn::Elsewhere),
+        (asked("/capstan hold"), &nothing, DashboardWrite::Done, AnswerTurn::Now),
+        (asked("/capstan retry"), &nothing, DashboardWrite::Done, AnswerTurn::NowAndAgain),
+        (ticked("/capstan hold"), &nothing, DashboardWrite::Done, AnswerTurn::Elsewhere),
+        (ticked("/capstan retry"), &nothing, DashboardWrite::Done, AnswerTurn::ElsewhereAndAgain),
+        (named.clone(), &nothing, DashboardWrite::Done, AnswerTurn::Now),
+        (named, &nothing, DashboardWrite::Later, AnswerTurn::Elsewhere),
+        (asked("/capstan hold"), &nothing, DashboardWrite::Later, AnswerTurn::Now),
+        (writes.clone(), &nothing, DashboardWrite::Done, AnswerTurn::Now),
+        (writes, &overtaken, DashboardWrite::Done, AnswerTurn::Elsewhere),
         // Its answer is in the audit trail, once the dashboard has what was decided.
-        (on_page.clone(), &nothing, Kept::Done, AnswerTurn::Elsewhere),
-        (on_page.clone(), &nothing, Kept::Not("issues are off".to_owned()), AnswerTurn::Elsewhere),
-        (on_page.clone(), &nothing, Kept::Later, AnswerTurn::Later),
-        (asked("/capstan hold"), &undecided, Kept::Done, AnswerTurn::Later),
-        (asked("/capstan hold"), &postponed, Kept::Done, AnswerTurn::Later),
+        (on_page.clone(), &nothing, DashboardWrite::Done, AnswerTurn::Elsewhere),
+        (on_page.clone(), &nothing, DashboardWrite::Not("issues are off".to_owned()), AnswerTurn::Elsewhere),
+        (on_page.clone(), &nothing, DashboardWrite::Later, AnswerTurn::Later),
+        (asked("/capstan hold"), &undecided, DashboardWrite::Done, AnswerTurn::Later),
+        (asked("/capstan hold"), &postponed, DashboardWrite::Done, AnswerTurn::Later),
     ] {
         case.heard(std::slice::from_ref(&request), |planned| {
-            let turn = turn_of(Told { planned, outcome, kept: &kept }, &request);
+            let turn = turn_of(AnswerContext { planned, outcome, kept: &kept }, &request);
             assert_eq!(turn, expected, "{} {kept:?}", request.commands.len());
         });
     }
@@ -56,7 +56,7 @@ fn when_a_request_is_answered() {
 fn what_the_pull_request_shows_needs_no_comment() {
     let case = town();
     let shown = || vec![Answer::shown("Shown.\n")];
-    let told = || vec![Answer::told("Told.\n")];
+    let told = || vec![Answer::info("Told.\n")];
     let mut refused = Outcome::default();
     refused.note(&[id("gauss/peu01")], &ProposalOutcome::refused("a ruleset"));
     let mut elsewhere = Outcome::default();
@@ -79,7 +79,8 @@ fn what_the_pull_request_shows_needs_no_comment() {
     ] {
         let request = comment(1, "ada", Some(&on), text);
         case.heard(std::slice::from_ref(&request), |planned| {
-            let untold = untold(Told { planned, outcome, kept: &Kept::Done }, &request, &answers);
+            let untold =
+                untold(AnswerContext { planned, outcome, kept: &DashboardWrite::Done }, &request, &answers);
             assert_eq!(untold.len(), expected, "#{} {text}", on.number);
         });
     }
@@ -126,27 +127,30 @@ fn the_audit_trail_names_what_became_of_each_command() {
     }
     let one = &audited(&facts, &case.scopes, &asked("/capstan hold"), &[])[0];
     assert_eq!(one.entries[0].detail, format!("hold, comment 5 on #3 at {}", "a".repeat(40)));
-    let ticked = tick(0, "ada", &id("gauss/peu01"), None, "/capstan hold");
-    assert_eq!(audited_place(&audited(&facts, &case.scopes, &ticked, &[])), "a tick in #99 at -");
+    for (text, detail) in [
+        ("/capstan campaign stop wrong image", "campaign stop wrong image, a tick in #99"),
+        ("/capstan skp", "`skp`, a tick in #99"),
+        ("/capstan keep", "`keep`, a tick in #99"),
+        ("/capstan create gauss/peu03 TOKEN=abc", "create, a tick in #99"),
+    ] {
+        let ticked = tick(0, "ada", &id("gauss/peu01"), None, text);
+        assert_eq!(audited(&facts, &case.scopes, &ticked, &[])[0].entries[0].detail, detail);
+    }
     let answer = [Answer::refused(Refusal::NothingThere, "There is no campaign `b`.\n")];
     let one = &audited(&facts, &case.scopes, &of_page("/capstan campaign stop"), &answer)[0];
-    let expected = "campaign, page-1 on Capstan's page: There is no campaign `b`. See `capstan help troubleshooting#on-a-pull-request`.";
+    let expected = "campaign stop, page-1 on Capstan's page: There is no campaign `b`. See `capstan help troubleshooting#on-a-pull-request`.";
     assert_eq!((one.action, one.entries[0].detail.as_str()), ("command-not-possible", expected));
 }
 
 fn of_page(text: &str) -> Request {
     let given = "stop of b".to_owned();
     let order = PageOrder { at: now(), id: "page-1".to_owned(), by: "ada".to_owned(), given };
-    Request { origin: Origin::Page(order), ..comment(1, "ada", None, text) }
-}
-
-fn audited_place(audited: &[AuditedCommand]) -> String {
-    format!("{} at {}", audited[0].place, audited[0].head)
+    Request { origin: RequestOrigin::Page(order), ..comment(1, "ada", None, text) }
 }
 
 #[test]
 fn an_answer_in_one_line_is_cut_between_words_and_outside_of_code() {
-    let answers = |texts: &[&str]| texts.iter().map(|text| Answer::told(*text)).collect::<Vec<_>>();
+    let answers = |texts: &[&str]| texts.iter().map(|text| Answer::info(*text)).collect::<Vec<_>>();
     for (texts, most, expected) in [
         (&["One.\n"][..], 20, "One."),
         (&["One\ntwo.\n", "Three.\n"][..], 20, "One two. Three."),
@@ -165,7 +169,7 @@ fn an_answer_is_a_reaction_where_the_rest_is_to_be_seen() {
     let case = town();
     let on = open(&case, 3);
     let request = comment(5, "ada", Some(&on), "/capstan hold");
-    let (told, refused) = (Answer::told("Held.\n"), Answer::refused(Refusal::State, "Not now.\n"));
+    let (told, refused) = (Answer::info("Held.\n"), Answer::refused(Refusal::State, "Not now.\n"));
     for (parts, untold, need, text, verdict) in [
         (&told, vec![], AnswerNeed::Reaction, "Held.", Reaction::ThumbsUp),
         (&told, vec![told.clone()], AnswerNeed::Comment, "Held.", Reaction::ThumbsUp),
@@ -187,7 +191,7 @@ fn an_answer_is_a_reaction_where_the_rest_is_to_be_seen() {
         by: "ada".to_owned(),
         at: now(),
     };
-    let pressed = Request { origin: Origin::Button(press), ..request };
+    let pressed = Request { origin: RequestOrigin::Button(press), ..request };
     let words = "`hold`, pressed by `ada`: Held.".to_owned();
     let expected = Effect::Pressed { head: on.head.clone(), words };
     assert_eq!(said(&pressed, std::slice::from_ref(&told), &[]), Some(expected));
@@ -197,10 +201,10 @@ fn an_answer_is_a_reaction_where_the_rest_is_to_be_seen() {
 
 #[test]
 fn equal_answers_in_a_row_are_posted_once() {
-    let answers = |texts: &[&str]| texts.iter().map(|text| Answer::told(*text)).collect::<Vec<_>>();
+    let answers = |texts: &[&str]| texts.iter().map(|text| Answer::info(*text)).collect::<Vec<_>>();
     for (texts, expected) in
         [(&["a\n", "a\n"][..], 1), (&["a\n", "b\n", "a\n"][..], 3), (&["", "a\n", ""][..], 1), (&[][..], 0)]
     {
-        assert_eq!(told_once(&answers(texts)).len(), expected, "{texts:?}");
+        assert_eq!(without_repeats(&answers(texts)).len(), expected, "{texts:?}");
     }
 }

@@ -7,10 +7,10 @@ use capstan_plan::verbs::{Command, Verb};
 use capstan_report::Answer;
 
 use super::said::in_one_line;
-use crate::commands::Told;
+use crate::commands::AnswerContext;
 use crate::facts::{Facts, Scopes};
 use crate::proposals::Outcome;
-use crate::requests::{Kept, Origin, Request, RequestId};
+use crate::requests::{DashboardWrite, Request, RequestId, RequestOrigin};
 
 /// Characters of an answer in the audit trail.
 const MOST_SAID: usize = 400;
@@ -31,8 +31,8 @@ pub enum AnswerTurn {
 }
 
 /// Says whether a request is answered now.
-pub fn turn_of(told: Told<'_>, request: &Request) -> AnswerTurn {
-    let Told { planned, outcome, kept } = told;
+pub fn turn_of(told: AnswerContext<'_>, request: &Request) -> AnswerTurn {
+    let AnswerContext { planned, outcome, kept } = told;
     let retries = request.carries_out(Verb::Retry);
     // Ticks are answered in the dashboard.
     if request.is_tick() {
@@ -40,10 +40,10 @@ pub fn turn_of(told: Told<'_>, request: &Request) -> AnswerTurn {
     }
     // Its answer goes into the audit trail together with the dashboard; what is not noted yet waits for the next run.
     if request.is_of_page() {
-        return if *kept == Kept::Later { AnswerTurn::Later } else { AnswerTurn::Elsewhere };
+        return if *kept == DashboardWrite::Later { AnswerTurn::Later } else { AnswerTurn::Elsewhere };
     }
     let is_noted = |(at, _): (usize, &Command)| planned.decided.is_in_dashboard(request, at);
-    if *kept == Kept::Later && request.carried_out().any(is_noted) {
+    if *kept == DashboardWrite::Later && request.carried_out().any(is_noted) {
         return AnswerTurn::Elsewhere;
     }
     if is_overtaken(outcome, request) {
@@ -90,6 +90,7 @@ pub fn audited(facts: &Facts, scopes: &Scopes, request: &Request, answers: &[Ans
         id => format!("{id} on #{}", request.number),
     };
     let head = request.pull.as_ref().map_or("-", |pull| pull.head.as_str());
+    let at_head = request.pull.as_ref().map_or_else(String::new, |pull| format!(" at {}", pull.head));
     let one = |(at, command): (usize, &Result<Command, CommandError>)| {
         let (word, action, about): (_, _, Vec<ProposalId>) = match command {
             Err(_) => ("?", "command-unknown", facts.proposal_asked(request).into_iter().collect()),
@@ -109,6 +110,7 @@ pub fn audited(facts: &Facts, scopes: &Scopes, request: &Request, answers: &[Ans
                 (command.verb().word(), action, facts.proposals_of(scopes, request, command))
             }
         };
+        let given = command.as_ref().map_or_else(CommandError::written, ToString::to_string);
         let entry = |proposal: Option<ProposalId>| AuditEntry {
             repository: facts.repository.id,
             proposal,
@@ -116,11 +118,11 @@ pub fn audited(facts: &Facts, scopes: &Scopes, request: &Request, answers: &[Ans
             action,
             detail: match (&request.origin, answers.get(at)) {
                 // Nobody answers it elsewhere.
-                (Origin::Page(_), Some(answer)) => {
+                (RequestOrigin::Page(_), Some(answer)) => {
                     let said = in_one_line(std::slice::from_ref(answer), MOST_SAID);
-                    format!("{word}, {place}: {said}")
+                    format!("{given}, {place}: {said}")
                 }
-                _ => format!("{word}, {place} at {head}"),
+                _ => format!("{given}, {place}{at_head}"),
             },
         };
         let entries = if about.is_empty() {

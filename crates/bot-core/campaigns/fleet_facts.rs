@@ -6,10 +6,10 @@ use capstan_plan::upgrade::MachineCount;
 use capstan_report::kubernetes_after;
 
 use super::moving::wave_in;
-use crate::planned::Planned;
+use crate::planned::PlannedRun;
 
 /// The current and the offered version of Kubernetes, the wave and the machines of a proposal's target.
-pub(super) fn fleet_facts(planned: Planned<'_>, proposal: &ProposalId) -> FleetFacts {
+pub(super) fn fleet_facts(planned: PlannedRun<'_>, proposal: &ProposalId) -> FleetFacts {
     let wave = wave_in(planned, proposal).map(|(place, wave)| WavePlace { place, name: wave.name.clone() });
     let Some(upgrade) = planned.plan_of(proposal) else {
         return FleetFacts { wave, ..FleetFacts::default() };

@@ -24,5 +24,5 @@ pub use self::release::{
     AskedWave, CampaignRelease, CheckSeen, ReleaseDecided, ReleaseFound, ReleaseNeed, UnreadNow,
 };
 pub use self::releases::{Obeyed, new_problems};
-pub use self::telling::told;
+pub use self::telling::progress_effects;
 pub use self::webhooks::{QuestionStep, Wave, WaveQuestions, WebhookAnswerState, not_allowed};

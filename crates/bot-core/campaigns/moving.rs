@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use capstan_campaign::facts::{Load, Member, Note, Stop};
-use capstan_campaign::membership::{Candidate, is_of, wave_of};
+use capstan_campaign::membership::{WaveCandidate, is_of, wave_of};
 use capstan_campaign::settings::{CampaignSettings, WaveSettings};
 use capstan_model::ids::{ClusterId, ReleaseId};
 use capstan_model::source::{SourceId, SourceKind};
@@ -12,7 +12,7 @@ use capstan_plan::proposal::ProposalId;
 use capstan_plan::verbs::OrderWhat;
 use jiff::Timestamp;
 
-use crate::planned::Planned;
+use crate::planned::PlannedRun;
 use crate::requests::GivenOrder;
 
 /// A release that moves through a campaign.
@@ -44,13 +44,16 @@ pub(super) fn note_begun(begun: &mut Vec<Load>, open: &[ClusterId], members: &[M
 }
 
 /// The campaign that moves a release.
-pub(super) fn campaign_for<'a>(planned: Planned<'a>, release: &ReleaseId) -> Option<&'a CampaignSettings> {
+pub(super) fn campaign_for<'a>(planned: PlannedRun<'a>, release: &ReleaseId) -> Option<&'a CampaignSettings> {
     planned.settings.campaigns.iter().find(|campaign| is_of(campaign, release.as_str()))
 }
 
 /// The wave of a proposal's target, with its index: in the campaign of its offered release, otherwise of its
 /// current one.
-pub(super) fn wave_in<'a>(planned: Planned<'a>, proposal: &ProposalId) -> Option<(usize, &'a WaveSettings)> {
+pub(super) fn wave_in<'a>(
+    planned: PlannedRun<'a>,
+    proposal: &ProposalId,
+) -> Option<(usize, &'a WaveSettings)> {
     let upgrade = planned.plan_of(proposal).filter(|_| is_of_release(proposal))?;
     let mut releases = [&upgrade.to, &upgrade.from].into_iter().filter_map(|one| release_of(one.as_ref()));
     let campaign = releases.find_map(|release| campaign_for(planned, &release))?;
@@ -59,12 +62,12 @@ pub(super) fn wave_in<'a>(planned: Planned<'a>, proposal: &ProposalId) -> Option
 }
 
 /// The wave selectors' view of a cluster of which only the folder is known.
-pub fn by_folder(cluster: &ClusterId) -> Candidate {
-    Candidate { cluster: cluster.clone(), labels: BTreeMap::new(), fields: BTreeMap::new() }
+pub fn by_folder(cluster: &ClusterId) -> WaveCandidate {
+    WaveCandidate { cluster: cluster.clone(), labels: BTreeMap::new(), fields: BTreeMap::new() }
 }
 
 /// The wave selectors' view of a cluster.
-pub(super) fn candidate(planned: Planned<'_>, cluster: &ClusterId) -> Candidate {
+pub(super) fn candidate(planned: PlannedRun<'_>, cluster: &ClusterId) -> WaveCandidate {
     planned.candidates.get(cluster).cloned().unwrap_or_else(|| by_folder(cluster))
 }
 

@@ -9,15 +9,15 @@ use jiff::Timestamp;
 use super::moving::Moving;
 use super::release::CampaignRelease;
 use super::releases::{Obeyed, in_no_wave, moving, unnoted};
-use super::standing::{Place, places};
-use crate::planned::Planned;
+use super::standing::{TargetProgress, places};
+use crate::planned::PlannedRun;
 use crate::proposals::{DecidedPull, Waits};
 
 /// The decisions of a run, to which campaigns are applied.
 pub struct Obeying<'a> {
-    planned: Planned<'a>,
+    planned: PlannedRun<'a>,
     /// The progress of every target.
-    places: BTreeMap<ProposalId, Place>,
+    places: BTreeMap<ProposalId, TargetProgress>,
     /// When it began.
     now: Timestamp,
 }
@@ -25,7 +25,7 @@ pub struct Obeying<'a> {
 impl<'a> Obeying<'a> {
     /// These decisions. `held` are the proposals that wait for something else.
     pub fn new(
-        planned: Planned<'a>,
+        planned: PlannedRun<'a>,
         decided: &BTreeMap<ProposalId, DecidedPull>,
         held: &BTreeMap<ProposalId, String>,
         now: Timestamp,

@@ -8,20 +8,20 @@ use capstan_report::{ProposalState, TargetDetail, hold_in_words};
 
 use super::fleet_facts::fleet_facts;
 use crate::effects::Effect;
-use crate::planned::Planned;
+use crate::planned::PlannedRun;
 use crate::proposals::{Outcome, ProposalOutcome};
 
 /// What is remembered of a run.
-pub fn records(planned: Planned<'_>, outcome: &Outcome) -> Vec<Effect> {
+pub fn records(planned: PlannedRun<'_>, outcome: &Outcome) -> Vec<Effect> {
     let proposals = &planned.settings.upgrade.proposals;
     let limits = (planned.settings.mode != Mode::Observe)
         .then_some(CampaignLimits { open: proposals.open, per_hour: proposals.per_hour });
     let campaign = |(kind, source): (&SourceKind, &String)| {
-        let own = outcome.told().filter(|(proposal, _)| proposal.kind == *kind);
+        let own = outcome.shown().filter(|(proposal, _)| proposal.kind == *kind);
         let targets = own.map(|(proposal, one)| target(planned, proposal, one)).collect();
         CampaignRecord { kind: kind.clone(), source: source.clone(), limits, targets }
     };
-    let details = outcome.told().filter_map(|(proposal, _)| {
+    let details = outcome.shown().filter_map(|(proposal, _)| {
         let detail = TargetDetail::of(planned.plan_of(proposal)?);
         (!detail.is_empty()).then(|| (proposal.clone(), detail))
     });
@@ -32,7 +32,7 @@ pub fn records(planned: Planned<'_>, outcome: &Outcome) -> Vec<Effect> {
     ]
 }
 
-fn target(planned: Planned<'_>, proposal: &ProposalId, one: &ProposalOutcome) -> CampaignTarget {
+fn target(planned: PlannedRun<'_>, proposal: &ProposalId, one: &ProposalOutcome) -> CampaignTarget {
     let plan = planned.plan_of(proposal);
     let by_command = planned.decided.of(proposal).hold_on(planned.facts.today).map(hold_in_words);
     let by_settings = || (one.state == ProposalState::Held).then(|| one.why.clone());

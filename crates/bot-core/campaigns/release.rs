@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use capstan_campaign::decision::{CampaignDecision, CampaignFacts, decide};
-use capstan_campaign::facts::{Failure, Load, Member, Memory, Standing, WaveVerdict};
+use capstan_campaign::facts::{ClusterProgress, Load, Member, Memory, RolloutFailure, WaveVerdict};
 use capstan_campaign::settings::{WaveSettings, Webhook};
 use capstan_facts::{CheckState, EarlierPullRequest, PullRequestState, WaveCluster, WebhookQuestion};
 use capstan_model::ids::ClusterId;
@@ -18,12 +18,12 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::moving::{Moving, give, note_begun};
 use super::releases::{Obeyed, is_urgent, waiting};
-use super::standing::{Members, Place, besides, members};
+use super::standing::{Members, TargetProgress, besides, members};
 use super::telling::{progress, standing};
 use super::webhooks::{Wave, WebhookAnswerState};
 use crate::facts::Scopes;
-use crate::planned::Planned;
-use crate::proposals::Step;
+use crate::planned::PlannedRun;
+use crate::proposals::DecisionStep;
 
 /// How often a run polls what has no events.
 const POLL: SignedDuration = SignedDuration::from_mins(5);
@@ -33,8 +33,8 @@ const LOST: SignedDuration = SignedDuration::from_mins(2);
 
 /// A release that moves through its campaign, with its clusters.
 pub struct CampaignRelease<'o, 'a> {
-    planned: Planned<'a>,
-    places: &'o BTreeMap<ProposalId, Place>,
+    planned: PlannedRun<'a>,
+    places: &'o BTreeMap<ProposalId, TargetProgress>,
     moving: Moving<'a>,
     members: Members,
     /// What began in the campaign's waves in this run, for other releases.
@@ -118,7 +118,7 @@ enum WebhookSays {
 impl<'o, 'a> CampaignRelease<'o, 'a> {
     /// A release with people's orders to its campaign carried out.
     pub(super) fn new(
-        (planned, places): (Planned<'a>, &'o BTreeMap<ProposalId, Place>),
+        (planned, places): (PlannedRun<'a>, &'o BTreeMap<ProposalId, TargetProgress>),
         mut moving: Moving<'a>,
         obeyed: &Obeyed,
         now: Timestamp,
@@ -138,8 +138,8 @@ impl<'o, 'a> CampaignRelease<'o, 'a> {
     }
 
     /// Decides how it continues, or says what has to be known first. No fact is newer than `now`.
-    pub fn decide(&self, found: &ReleaseFound, now: Timestamp) -> Step<ReleaseDecided, ReleaseNeed> {
-        self.decided(found, now).map_or_else(Step::Ask, Step::Decided)
+    pub fn decide(&self, found: &ReleaseFound, now: Timestamp) -> DecisionStep<ReleaseDecided, ReleaseNeed> {
+        self.decided(found, now).map_or_else(DecisionStep::Ask, DecisionStep::Decided)
     }
 
     fn decided(&self, found: &ReleaseFound, now: Timestamp) -> Result<ReleaseDecided, ReleaseNeed> {
@@ -193,7 +193,9 @@ impl<'o, 'a> CampaignRelease<'o, 'a> {
         }
         let mut memory = decision.remembered(settings, &memory);
         memory.note_failed(members.iter().filter_map(|member| match member.standing {
-            Standing::Failed { how: Failure::RolledBack, at } => Some((member.cluster.clone(), at)),
+            ClusterProgress::Failed { how: RolloutFailure::RolledBack, at } => {
+                Some((member.cluster.clone(), at))
+            }
             _ => None,
         }));
         let poll = polls.then(|| now + POLL);
@@ -228,7 +230,7 @@ impl<'o, 'a> CampaignRelease<'o, 'a> {
             }
             let mut of_wave: Vec<_> =
                 all.iter_mut().filter(|(_, member)| self.is_of_wave(at, member)).collect();
-            if of_wave.iter().all(|(_, member)| matches!(member.standing, Standing::Done { .. })) {
+            if of_wave.iter().all(|(_, member)| matches!(member.standing, ClusterProgress::Done { .. })) {
                 // What cannot be read has not passed yet; the other waves and everything else continue.
                 waits |= !self.all_passed((at, wave), found, &mut of_wave)?.unwrap_or(false);
             }
@@ -336,7 +338,7 @@ impl<'o, 'a> CampaignRelease<'o, 'a> {
     ) -> Wave {
         let state = Fingerprint::of("wave").field("url", webhook.url.url());
         let state = of_wave.iter().fold(state, |state, (_, member)| match member.standing {
-            Standing::Done { at } => state.field("cluster", &member.cluster).field("since", at),
+            ClusterProgress::Done { at } => state.field("cluster", &member.cluster).field("since", at),
             _ => state.field("cluster", &member.cluster),
         });
         Wave {
@@ -415,7 +417,7 @@ impl<'o, 'a> CampaignRelease<'o, 'a> {
 }
 
 /// The branches on which changes may have come, each with the proposal that it may have brought.
-fn branches_of<'i>(planned: Planned<'_>, those: &[&'i ProposalId]) -> Vec<(String, &'i ProposalId)> {
+fn branches_of<'i>(planned: PlannedRun<'_>, those: &[&'i ProposalId]) -> Vec<(String, &'i ProposalId)> {
     let by = planned.settings.upgrade.proposals.group.as_ref().map(|group| &group.by);
     let of_one = |id: &'i ProposalId| {
         let home = carrier_of(id, by, (&planned.decided.of(id), Draft::Ready));

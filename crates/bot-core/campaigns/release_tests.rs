@@ -13,7 +13,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::tests::{cluster, decided, note, notes};
 use super::*;
-use crate::proposals::{DecidedPull, Step};
+use crate::proposals::{DecidedPull, DecisionStep};
 use crate::testing::{Case, V22, commit, id, now, report};
 
 /// A campaign with a wave of `gauss/*` that is verified so, and one with the others.
@@ -95,8 +95,8 @@ fn drive(case: &Case, told: &ReleaseFound) -> (Vec<String>, Obeyed) {
             let mut found = ReleaseFound::default();
             let decided = loop {
                 match release.decide(&found, now()) {
-                    Step::Decided(decided) => break decided,
-                    Step::Ask(need) => asked.push(answer(need, told, &mut found)),
+                    DecisionStep::Decided(decided) => break decided,
+                    DecisionStep::Ask(need) => asked.push(answer(need, told, &mut found)),
                 }
                 assert!(asked.len() < 50, "it asks for ever: {asked:?}");
             };
@@ -420,7 +420,7 @@ fn state_of(case: &Case) -> Wave {
         let release = obeying.release(moving, &obeying.begin());
         let found = ReleaseFound { stale: Some(BTreeSet::new()), ..ReleaseFound::default() };
         match release.decide(&found, now()) {
-            Step::Ask(ReleaseNeed::Webhook(asked)) => asked.wave,
+            DecisionStep::Ask(ReleaseNeed::Webhook(asked)) => asked.wave,
             _ => panic!("the webhook is asked"),
         }
     })

@@ -13,8 +13,8 @@ use capstan_plan::proposal::ProposalId;
 use capstan_plan::settings::{FOLDER_FILE, ReleaseSettings, RepositorySettings, Urgency};
 
 use super::moving::{Moving, campaign_for, candidate, is_newer};
-use super::standing::Place;
-use crate::planned::Planned;
+use super::standing::TargetProgress;
+use crate::planned::PlannedRun;
 use crate::proposals::{Campaigns, Waits};
 
 /// The result of all campaigns.
@@ -30,15 +30,21 @@ pub struct Obeyed {
 }
 
 /// The campaign of what a target is offered.
-pub(super) fn campaign_of<'a>(planned: Planned<'a>, place: &Place) -> Option<&'a CampaignSettings> {
-    campaign_for(planned, place.offered.as_ref()?)
+pub(super) fn campaign_of<'a>(
+    planned: PlannedRun<'a>,
+    place: &TargetProgress,
+) -> Option<&'a CampaignSettings> {
+    campaign_for(planned, place.moves_to()?)
 }
 
 /// The releases that move: the offered ones, and of the recorded ones the newest of each provider.
-pub(super) fn moving<'a>(planned: Planned<'a>, places: &BTreeMap<ProposalId, Place>) -> Vec<Moving<'a>> {
+pub(super) fn moving<'a>(
+    planned: PlannedRun<'a>,
+    places: &BTreeMap<ProposalId, TargetProgress>,
+) -> Vec<Moving<'a>> {
     let notes = planned.decided.notes();
     let mut offered: BTreeSet<ReleaseId> =
-        places.values().filter_map(|place| place.offered.clone()).collect();
+        places.values().filter_map(|place| place.moves_to().cloned()).collect();
     for note in notes {
         let release = ReleaseId::from_path(&note.release);
         let is_overtaken = |other: &ReleaseId| is_newer(other, &release);
@@ -75,10 +81,10 @@ pub(super) fn moving<'a>(planned: Planned<'a>, places: &BTreeMap<ProposalId, Pla
 
 /// Clusters that are offered a release of a campaign, and are in none of its waves.
 pub(super) fn in_no_wave(
-    planned: Planned<'_>,
-    places: &BTreeMap<ProposalId, Place>,
+    planned: PlannedRun<'_>,
+    places: &BTreeMap<ProposalId, TargetProgress>,
 ) -> Vec<(ProposalId, String)> {
-    let stray = |(proposal, place): (&ProposalId, &Place)| {
+    let stray = |(proposal, place): (&ProposalId, &TargetProgress)| {
         let settings = campaign_of(planned, place).filter(|_| place.begins)?;
         let cluster = proposal.target.id()?;
         let in_none = wave_of(settings, &candidate(planned, cluster)).is_none();
@@ -94,7 +100,7 @@ pub(super) fn in_no_wave(
 }
 
 /// Whether a release declares itself urgent. For one in another repository this is not known.
-pub(super) fn is_urgent(planned: Planned<'_>, release: &ReleaseId) -> bool {
+pub(super) fn is_urgent(planned: PlannedRun<'_>, release: &ReleaseId) -> bool {
     if planned.origin.is_some() {
         return false;
     }
@@ -110,17 +116,16 @@ pub(super) fn is_urgent(planned: Planned<'_>, release: &ReleaseId) -> bool {
 
 /// Proposals whose pull request is not opened yet, and why.
 pub(super) fn waiting(
-    planned: Planned<'_>,
+    planned: PlannedRun<'_>,
     (settings, release): (&CampaignSettings, &ReleaseId),
     decision: &CampaignDecision,
     members: &[(&ProposalId, &Member)],
-    places: &BTreeMap<ProposalId, Place>,
+    places: &BTreeMap<ProposalId, TargetProgress>,
 ) -> Vec<(ProposalId, Waits)> {
     let prefix = planned.settings.commands.prefix.as_str();
     let waits = |(id, member): &(&ProposalId, &Member)| {
         // A cluster with this release may be offered a newer one, whose waves decide then.
-        let begins =
-            places.get(*id).is_some_and(|place| place.begins && place.offered.as_ref() == Some(release));
+        let begins = places.get(*id).is_some_and(|place| place.begins && place.moves_to() == Some(release));
         if !begins || decision.open.contains(&member.cluster) {
             return None;
         }
@@ -137,11 +142,11 @@ pub(super) fn waiting(
 
 /// Proposals that are not opened because the dashboard cannot record the progress of their campaigns.
 pub(super) fn unnoted(
-    planned: Planned<'_>,
-    places: &BTreeMap<ProposalId, Place>,
+    planned: PlannedRun<'_>,
+    places: &BTreeMap<ProposalId, TargetProgress>,
 ) -> Vec<(ProposalId, Waits)> {
     let Some(why) = planned.decided.why_no_dashboard() else { return Vec::new() };
-    let begins = |place: &Place| place.begins && campaign_of(planned, place).is_some();
+    let begins = |place: &TargetProgress| place.begins && campaign_of(planned, place).is_some();
     let waits = |proposal: &ProposalId| {
         let why =
             format!("Capstan opens nothing new: it cannot record the progress of campaigns, because {why}.");

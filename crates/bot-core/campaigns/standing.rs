@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use capstan_campaign::facts::{Failure, Load, Member, Memory, Standing};
+use capstan_campaign::facts::{ClusterProgress, Load, Member, Memory, RolloutFailure};
 use capstan_campaign::membership::wave_of;
 use capstan_campaign::settings::CampaignSettings;
 use capstan_live::agent::RolloutState;
@@ -11,13 +11,13 @@ use capstan_model::ids::{ClusterId, ReleaseId};
 use capstan_model::rest::Rest;
 use capstan_model::target::Target;
 use capstan_model::tree::CommitId;
-use capstan_plan::proposal::{Action, ProposalId, Standing as Stands, WhyLeftOut};
+use capstan_plan::proposal::{Action, LeaveReason as Stands, ProposalId, WhyLeftOut};
 use capstan_plan::upgrade::MachineCount;
 use jiff::Timestamp;
 
 use super::moving::{campaign_for, candidate, is_newer, is_of_release, release_of};
 use crate::facts::{Facts, Scopes};
-use crate::planned::Planned;
+use crate::planned::PlannedRun;
 use crate::proposals::{DecidedPull, held_by_refusals};
 
 /// The members of a campaign that a release concerns.
@@ -30,7 +30,7 @@ pub(super) struct Members {
 
 /// A target's release, and the progress of its offer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct TargetProgress {
     /// Its current release.
     pub(super) at: Option<ReleaseId>,
     /// The release that it is offered and does not have.
@@ -43,6 +43,13 @@ pub(super) struct Place {
     pub(super) machines: Option<u32>,
     /// Whether it has to wait for its machines before it is offered anything.
     pub(super) awaited: bool,
+}
+
+impl TargetProgress {
+    /// The release whose waves its offer belongs to. One that it had before, as of a rollback, belongs to none.
+    pub(super) fn moves_to(&self) -> Option<&ReleaseId> {
+        self.offered.as_ref().filter(|offered| !self.at.as_ref().is_some_and(|at| is_newer(at, offered)))
+    }
 }
 
 /// The progress of an offer.
@@ -62,11 +69,11 @@ pub(super) enum Stand {
 
 /// The place of every target.
 pub(super) fn places(
-    planned: Planned<'_>,
+    planned: PlannedRun<'_>,
     decided: &BTreeMap<ProposalId, DecidedPull>,
     held: &BTreeMap<ProposalId, String>,
     now: Timestamp,
-) -> BTreeMap<ProposalId, Place> {
+) -> BTreeMap<ProposalId, TargetProgress> {
     let mut stands: BTreeMap<&ProposalId, (Stand, bool)> = BTreeMap::new();
     let mut awaited: BTreeSet<&ProposalId> = BTreeSet::new();
     let refused = held_by_refusals(planned, decided, now);
@@ -80,7 +87,7 @@ pub(super) fn places(
         for (member, why) in &one.left_out {
             let stand = match why {
                 WhyLeftOut::Waits(why) => Stand::Barred(part(why)),
-                WhyLeftOut::Stands(standing) => left(standing).0,
+                WhyLeftOut::LeftAlone(standing) => left(standing).0,
             };
             stands.insert(member, (stand, false));
         }
@@ -96,7 +103,14 @@ pub(super) fn places(
                 let stands = Stand::Barred("it cannot be planned".to_owned());
                 return Some((
                     proposal.clone(),
-                    Place { at: None, offered: None, stands, begins: false, machines: None, awaited: false },
+                    TargetProgress {
+                        at: None,
+                        offered: None,
+                        stands,
+                        begins: false,
+                        machines: None,
+                        awaited: false,
+                    },
                 ));
             }
         };
@@ -113,7 +127,7 @@ pub(super) fn places(
         };
         let reports = |id: &ClusterId| planned.reporters.report_on(id).is_some();
         let awaited = awaited.contains(proposal) && proposal.target.id().is_some_and(reports);
-        Some((proposal.clone(), Place { at, offered, stands, begins, machines, awaited }))
+        Some((proposal.clone(), TargetProgress { at, offered, stands, begins, machines, awaited }))
     };
     planned.plans.iter().filter_map(place).collect()
 }
@@ -140,11 +154,11 @@ fn stand(
 
 /// The members of a campaign that this release concerns.
 pub(super) fn members(
-    planned: Planned<'_>,
+    planned: PlannedRun<'_>,
     settings: &CampaignSettings,
     release: &ReleaseId,
     memory: &Memory,
-    places: &BTreeMap<ProposalId, Place>,
+    places: &BTreeMap<ProposalId, TargetProgress>,
     now: Timestamp,
 ) -> Members {
     let mut members = Vec::new();
@@ -155,27 +169,29 @@ pub(super) fn members(
         let Some(wave) = wave_of(settings, &candidate(planned, cluster)) else { continue };
         let has_it = |at: &ReleaseId| at == release || is_newer(at, release);
         let standing = match (&place.at, &place.offered, &place.stands) {
-            (_, Some(offered), stands) if offered == release => match stands {
-                Stand::Behind => Standing::Behind,
-                Stand::Open => Standing::Open,
-                Stand::Barred(why) => Standing::Barred(why.clone()),
+            (_, Some(_), stands) if place.moves_to() == Some(release) => match stands {
+                Stand::Behind => ClusterProgress::Behind,
+                Stand::Open => ClusterProgress::Open,
+                Stand::Barred(why) => ClusterProgress::Barred(why.clone()),
                 Stand::TakenBack => {
                     taken_back.0.push(members.len());
                     taken_back.1.push(cluster.clone());
-                    Standing::Failed { how: Failure::RolledBack, at: now }
+                    ClusterProgress::Failed { how: RolloutFailure::RolledBack, at: now }
                 }
                 Stand::Nothing => continue,
             },
             (Some(at), _, _) if has_it(at) => {
                 landed.push((members.len(), proposal.target.clone(), cluster.clone()));
-                Standing::Merged
+                ClusterProgress::Merged
             }
             (_, Some(offered), _) if is_newer(release, offered) => {
-                Standing::Barred(format!("it is offered `{offered}` first"))
+                ClusterProgress::Barred(format!("it is offered `{offered}` first"))
             }
             // Its release is unknown, so it may be one of those that this concerns.
-            (None, None, Stand::Barred(why)) => Standing::Barred(why.clone()),
-            (Some(at), None, Stand::Barred(why)) if is_newer(release, at) => Standing::Barred(why.clone()),
+            (None, None, Stand::Barred(why)) => ClusterProgress::Barred(why.clone()),
+            (Some(at), None, Stand::Barred(why)) if is_newer(release, at) => {
+                ClusterProgress::Barred(why.clone())
+            }
             _ => continue,
         };
         let member = Member {
@@ -183,7 +199,7 @@ pub(super) fn members(
             wave,
             machines: match standing {
                 // The machines of its upgrade are replaced already.
-                Standing::Merged => None,
+                ClusterProgress::Merged => None,
                 _ => place.machines,
             }
             .or_else(|| all_machines(planned, cluster)),
@@ -194,7 +210,7 @@ pub(super) fn members(
     }
     for (place, at) in taken_back.0.iter().zip(memory.failed_since(&taken_back.1, now)) {
         if let Some((_, member)) = members.get_mut(*place) {
-            member.standing = Standing::Failed { how: Failure::RolledBack, at };
+            member.standing = ClusterProgress::Failed { how: RolloutFailure::RolledBack, at };
         }
     }
     Members { members, landed }
@@ -203,7 +219,7 @@ pub(super) fn members(
 impl Members {
     /// The commits of the reports that have to be compared with the clusters' inputs, each with its clusters:
     /// those whose newest report says that machines are done.
-    pub(super) fn reported(&self, planned: Planned<'_>) -> BTreeMap<CommitId, Scopes> {
+    pub(super) fn reported(&self, planned: PlannedRun<'_>) -> BTreeMap<CommitId, Scopes> {
         let mut by_commit: BTreeMap<CommitId, Scopes> = BTreeMap::new();
         for (_, target, cluster) in &self.landed {
             let report = planned.reporters.report_on(cluster);
@@ -221,20 +237,24 @@ impl Members {
     /// unknown ones: they are not done.
     pub(super) fn settle(
         self,
-        planned: Planned<'_>,
+        planned: PlannedRun<'_>,
         stale: &BTreeSet<ClusterId>,
     ) -> Vec<(ProposalId, Member)> {
         let Self { mut members, landed } = self;
         for (at, target, cluster) in landed {
             let standing = match last_rollout(planned, &target, &cluster) {
-                Landed::NobodyReports => Standing::Done { at: Timestamp::MIN },
-                Landed::NotReported => Standing::Merged,
+                Landed::NobodyReports => ClusterProgress::Done { at: Timestamp::MIN },
+                Landed::NotReported => ClusterProgress::Merged,
                 Landed::Reported(RolloutState::Done, since) if !stale.contains(&cluster) => {
-                    Standing::Done { at: since }
+                    ClusterProgress::Done { at: since }
                 }
-                Landed::Reported(RolloutState::Stuck, at) => Standing::Failed { how: Failure::Stuck, at },
-                Landed::Reported(RolloutState::Refused, at) => Standing::Failed { how: Failure::Refused, at },
-                Landed::Reported(..) => Standing::Merged,
+                Landed::Reported(RolloutState::Stuck, at) => {
+                    ClusterProgress::Failed { how: RolloutFailure::Stuck, at }
+                }
+                Landed::Reported(RolloutState::Refused, at) => {
+                    ClusterProgress::Failed { how: RolloutFailure::Refused, at }
+                }
+                Landed::Reported(..) => ClusterProgress::Merged,
             };
             if let Some((_, member)) = members.get_mut(at) {
                 member.standing = standing;
@@ -247,15 +267,18 @@ impl Members {
 
 /// Machines of each wave that may be rolling because of other releases than that of these members.
 pub(super) fn besides(
-    planned: Planned<'_>,
+    planned: PlannedRun<'_>,
     settings: &CampaignSettings,
     release: &ReleaseId,
-    (places, members): (&BTreeMap<ProposalId, Place>, &[(ProposalId, Member)]),
+    (places, members): (&BTreeMap<ProposalId, TargetProgress>, &[(ProposalId, Member)]),
     skipped: &BTreeSet<ClusterId>,
 ) -> Vec<Load> {
     let mut loads = vec![Load::default(); settings.waves.len()];
     let counts = |member: &Member| {
-        matches!(member.standing, Standing::Open | Standing::Merged | Standing::Failed { .. })
+        matches!(
+            member.standing,
+            ClusterProgress::Open | ClusterProgress::Merged | ClusterProgress::Failed { .. }
+        )
     };
     let counted: BTreeSet<&ProposalId> =
         members.iter().filter(|(_, member)| counts(member)).map(|(id, _)| id).collect();
@@ -282,7 +305,7 @@ pub(super) fn besides(
     loads
 }
 
-fn last_rollout(planned: Planned<'_>, target: &Target, cluster: &ClusterId) -> Landed {
+fn last_rollout(planned: PlannedRun<'_>, target: &Target, cluster: &ClusterId) -> Landed {
     let reporters = planned.reporters;
     match reporters.report_on(cluster) {
         Some(report) => Landed::Reported(report.state, report.since.unwrap_or(report.observed_at)),
@@ -292,7 +315,7 @@ fn last_rollout(planned: Planned<'_>, target: &Target, cluster: &ClusterId) -> L
 }
 
 /// All machines of a cluster, from its newest report: so many may be rolling after a merge.
-fn all_machines(planned: Planned<'_>, cluster: &ClusterId) -> Option<u32> {
+fn all_machines(planned: PlannedRun<'_>, cluster: &ClusterId) -> Option<u32> {
     let report = planned.reporters.report_on(cluster)?;
     Some(report.wanted).filter(|wanted| *wanted > 0)
 }

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use capstan_campaign::decision::{CampaignDecision, WaveState};
-use capstan_campaign::facts::{Member, Note, Standing};
+use capstan_campaign::facts::{ClusterProgress, Member, Note};
 use capstan_campaign::settings::{CampaignSettings, WaveSettings};
+use capstan_campaign::wording::minute;
 use capstan_facts::{AuditEntry, CampaignProgress, CommitStatus, MovingCluster, MovingStage, WaveProgress};
 use capstan_model::tree::CommitId;
 use capstan_model::wording::sentence;
@@ -28,13 +29,11 @@ pub(super) fn standing(
     members: &[Member],
 ) -> CampaignStanding {
     let count = |at: usize, done: bool| {
-        let of_wave = members
-            .iter()
-            .filter(|member| member.wave == at && !moving.note.memory.skipped.contains(&member.cluster));
-        of_wave.filter(|member| !done || matches!(member.standing, Standing::Done { .. })).count()
+        let of_wave = members_of(at, members, moving);
+        of_wave.filter(|member| !done || matches!(member.standing, ClusterProgress::Done { .. })).count()
     };
     let wave = |(at, (wave, state)): (usize, (&WaveSettings, &WaveState))| {
-        let words = wave_in_words(state);
+        let words = wave_in_words(state, members_of(at, members, moving));
         let done = match count(at, false) {
             0 => "no cluster is in it".to_owned(),
             all => format!("{} of {all} done", count(at, true)),
@@ -44,7 +43,7 @@ pub(super) fn standing(
     CampaignStanding {
         name: moving.settings.name.clone(),
         release: moving.release.to_string(),
-        stopped: decision.stopped.as_ref().map(|stop| format!("since {}: {}", stop.at, stop.why)),
+        stopped: decision.stopped.as_ref().map(|stop| format!("on {}: {}", minute(stop.at), stop.why)),
         waves: moving.settings.waves.iter().zip(&decision.waves).enumerate().map(wave).collect(),
         skipped: moving.note.memory.skipped.iter().map(ToString::to_string).collect(),
     }
@@ -73,13 +72,13 @@ pub(super) fn progress(
         let mut done_undated = 0;
         for member in own.clone() {
             match member.standing {
-                Standing::Done { at } if at == Timestamp::MIN => done_undated += 1,
-                Standing::Done { at } => *done.entry(whole_minute(at)).or_default() += 1,
+                ClusterProgress::Done { at } if at == Timestamp::MIN => done_undated += 1,
+                ClusterProgress::Done { at } => *done.entry(whole_minute(at)).or_default() += 1,
                 _ => {}
             }
         }
         WaveProgress {
-            state: wave_in_words(state),
+            state: wave_in_words(state, members_of(at, members, moving)),
             soaks_until: match state {
                 WaveState::Soaking { until } => Some(*until),
                 _ => None,
@@ -120,11 +119,11 @@ fn moving_cluster(
     prefix: &str,
 ) -> Option<MovingCluster> {
     let (stage, why) = match &member.standing {
-        Standing::Done { .. } => return None,
-        Standing::Failed { how, .. } => (MovingStage::Failed, format!("{}.", sentence(how.words()))),
-        Standing::Merged => (MovingStage::Rolling, String::new()),
-        Standing::Open => (MovingStage::Open, "Its pull request is not merged.".to_owned()),
-        Standing::Behind | Standing::Barred(_) => {
+        ClusterProgress::Done { .. } => return None,
+        ClusterProgress::Failed { how, .. } => (MovingStage::Failed, format!("{}.", sentence(how.words()))),
+        ClusterProgress::Merged => (MovingStage::Rolling, String::new()),
+        ClusterProgress::Open => (MovingStage::Open, "Its pull request is not merged.".to_owned()),
+        ClusterProgress::Behind | ClusterProgress::Barred(_) => {
             let why = decision.why_waiting(member, settings, prefix);
             (MovingStage::Waiting, why.map(|why| sentence(&why)).unwrap_or_default())
         }
@@ -138,20 +137,40 @@ fn whole_minute(at: Timestamp) -> Timestamp {
     Timestamp::from_second(at.as_second().div_euclid(60) * 60).unwrap_or(at)
 }
 
+/// The clusters of a wave that the campaign does not skip.
+fn members_of<'m>(
+    wave: usize,
+    members: &'m [Member],
+    moving: &'m Moving<'_>,
+) -> impl Iterator<Item = &'m Member> {
+    let skipped = &moving.note.memory.skipped;
+    members.iter().filter(move |member| member.wave == wave && !skipped.contains(&member.cluster))
+}
+
 /// The state of a wave, as the predicate of a sentence.
-fn wave_in_words(state: &WaveState) -> String {
+fn wave_in_words<'m>(state: &WaveState, mut members: impl Iterator<Item = &'m Member>) -> String {
+    let failed = |member: &Member| match member.standing {
+        ClusterProgress::Failed { how, .. } => Some(how.of(&member.cluster)),
+        _ => None,
+    };
     match state {
         WaveState::Waits { why } => why.clone(),
         WaveState::Entered { waits: None } => "is under way".to_owned(),
         WaveState::Entered { waits: Some(what) } => format!("is under way; {what}"),
-        WaveState::Soaking { until } => format!("is verified, and must stay healthy until {until}"),
-        WaveState::Ended { .. } => "has ended".to_owned(),
+        WaveState::Soaking { until } => {
+            format!("is verified, and must stay healthy until {}", minute(*until))
+        }
+        // Waves after it have begun, so it does not begin again.
+        WaveState::Ended { .. } => match members.find_map(failed) {
+            Some(since) => format!("has ended; since then, {since}"),
+            None => "has ended".to_owned(),
+        },
     }
 }
 
 /// The effects of the campaigns' progress: the audit trail lists those that were stopped now, and the commits
 /// of their releases say which are stopped and which continue.
-pub fn told(campaigns: &Campaigns, repository: u64) -> Vec<Effect> {
+pub fn progress_effects(campaigns: &Campaigns, repository: u64) -> Vec<Effect> {
     let stopped = campaigns.stopped.iter().map(|(note, stop)| {
         let detail = format!("{} of campaign {}: {}", note.release, note.campaign, stop.why);
         Effect::Audit(AuditEntry::own(repository, None, "campaign-stopped", detail))
@@ -163,7 +182,7 @@ pub fn told(campaigns: &Campaigns, repository: u64) -> Vec<Effect> {
 fn status_of(note: &Note) -> Option<Effect> {
     let commit = CommitId::parse(&note.commit).ok()?;
     let (state, description) = match &note.memory.stopped {
-        Some(stop) => (StatusState::Failure, format!("campaign-stopped: {}: {}", note.release, stop.why)),
+        Some(stop) => (StatusState::Failure, format!("{} is stopped: {}", note.release, stop.why)),
         None if note.memory.resumed_at.is_some() => {
             (StatusState::Success, format!("{} continues", note.release))
         }

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_campaign::decision::{CampaignDecision, WaveState};
-use capstan_campaign::facts::{Failure, Load, Member, Memory, Note, Standing as Far, Stop};
+use capstan_campaign::facts::{ClusterProgress as Far, Load, Member, Memory, Note, RolloutFailure, Stop};
 use capstan_facts::ClusterStanding;
 use capstan_model::ids::{ClusterId, ReleaseId};
 use capstan_model::rest::Rest;
 use capstan_plan::proposal::{
-    Action, BranchStep, Closer, Command, Leaving, OnHold, Paused, ProposalId, Reviewed, Standing, Wanted,
-    WhyLeftOut,
+    Action, BranchStep, Closer, LeaveReason, Leaving, OnHold, Paused, ProposalCommand, ProposalId,
+    ProposalPlan, Reviewed, WhyLeftOut,
 };
 use capstan_plan::settings::CommandSettings;
 use capstan_plan::upgrade::Upgrade;
@@ -19,11 +19,11 @@ use jiff::civil::date;
 
 use super::moving::{campaign_for, give, is_newer, is_of_release, note_begun};
 use super::releases::{in_no_wave, is_urgent, moving, unnoted, waiting};
-use super::standing::{Place, Stand, besides, members, places};
+use super::standing::{Stand, TargetProgress, besides, members, places};
 use super::telling::{progress, standing};
 use super::*;
 use crate::effects::{Effect, FirstStatus};
-use crate::planned::Planned;
+use crate::planned::PlannedRun;
 use crate::proposals::{Campaigns, DecidedPull};
 use crate::requests::GivenOrder;
 use crate::testing::{Case, V21, V22, campaigns, comment, id, now, report, upgrade};
@@ -44,9 +44,9 @@ fn hold() -> OnHold {
 
 pub(super) fn decided(action: Action, carried: &[&str]) -> DecidedPull {
     DecidedPull {
-        wanted: Wanted::Nothing { why: String::new(), rest: Rest::Gone },
+        wanted: ProposalPlan::Nothing { why: String::new(), rest: Rest::Gone },
         action,
-        command: Command::None,
+        command: ProposalCommand::None,
         carried: carried.iter().map(|one| id(one)).collect(),
         left_out: Vec::new(),
         leaving: Leaving::Nobody,
@@ -63,7 +63,7 @@ fn opens() -> Action {
     Action::Open { branch: BranchStep::Create }
 }
 
-fn place_of(case: &Case, action: Action, held: Option<&str>) -> Place {
+fn place_of(case: &Case, action: Action, held: Option<&str>) -> TargetProgress {
     case.look(|planned| {
         let decided = [(id("gauss/peu01"), decided(action, &["gauss/peu01"]))].into_iter().collect();
         let held = held.map(|why| (id("gauss/peu01"), why.to_owned())).into_iter().collect();
@@ -89,25 +89,29 @@ fn the_stand_of_a_target_follows_from_the_decision_about_it() {
             barred("it was skipped"),
             false,
         ),
-        (leave(Standing::Waits { pull: 3, reviewed: Reviewed::Approved, newer: None }), Stand::Open, false),
-        (leave(Standing::Edited { pull: Some(3) }), Stand::Open, false),
-        (leave(Standing::Edited { pull: None }), barred("its branch has commits by people"), false),
-        (leave(Standing::Blocked { pull: Some(3), why: vec![] }), Stand::Open, false),
-        (leave(Standing::Blocked { pull: None, why: vec![] }), barred("its upgrade is blocked"), false),
         (
-            leave(Standing::Unplannable { pull: None, why: String::new() }),
+            leave(LeaveReason::Waits { pull: 3, reviewed: Reviewed::Approved, newer: None }),
+            Stand::Open,
+            false,
+        ),
+        (leave(LeaveReason::Edited { pull: Some(3) }), Stand::Open, false),
+        (leave(LeaveReason::Edited { pull: None }), barred("its branch has commits by people"), false),
+        (leave(LeaveReason::Blocked { pull: Some(3), why: vec![] }), Stand::Open, false),
+        (leave(LeaveReason::Blocked { pull: None, why: vec![] }), barred("its upgrade is blocked"), false),
+        (
+            leave(LeaveReason::Unplannable { pull: None, why: String::new() }),
             barred("it cannot be planned"),
             false,
         ),
-        (leave(Standing::Held { pull: Some(3), hold: hold() }), Stand::Open, false),
-        (leave(Standing::Held { pull: None, hold: hold() }), barred("it is on hold"), false),
-        (leave(Standing::Paused { pull: None, pause: pause.clone() }), barred("Capstan is paused"), false),
-        (leave(Standing::Paused { pull: Some(3), pause }), Stand::Open, false),
-        (leave(Standing::Skipped { by: "ada".to_owned() }), barred("`ada` skipped this release"), false),
-        (leave(Standing::Declined { pull: 3 }), barred("its pull request #3 was closed"), false),
-        (leave(Standing::RolledBack { pull: 3 }), Stand::TakenBack, false),
-        (leave(Standing::Merged { pull: 3 }), Stand::TakenBack, false),
-        (leave(Standing::NothingOffered { why: String::new(), rest: Rest::Gone }), Stand::Nothing, false),
+        (leave(LeaveReason::Held { pull: Some(3), hold: hold() }), Stand::Open, false),
+        (leave(LeaveReason::Held { pull: None, hold: hold() }), barred("it is on hold"), false),
+        (leave(LeaveReason::Paused { pull: None, pause: pause.clone() }), barred("Capstan is paused"), false),
+        (leave(LeaveReason::Paused { pull: Some(3), pause }), Stand::Open, false),
+        (leave(LeaveReason::Skipped { by: "ada".to_owned() }), barred("`ada` skipped this release"), false),
+        (leave(LeaveReason::Declined { pull: 3 }), barred("its pull request #3 was closed"), false),
+        (leave(LeaveReason::RolledBack { pull: 3 }), Stand::TakenBack, false),
+        (leave(LeaveReason::Merged { pull: 3 }), Stand::TakenBack, false),
+        (leave(LeaveReason::NothingOffered { why: String::new(), rest: Rest::Gone }), Stand::Nothing, false),
     ] {
         let place = place_of(&fleet(), action.clone(), None);
         assert_eq!((place.stands, place.begins), (stands, begins), "{action:?}");
@@ -173,9 +177,9 @@ fn a_release_is_newer_than_one_of_the_same_provider_alone() {
     }
 }
 
-fn place(at: Option<&str>, offered: Option<&str>, stands: Stand) -> Place {
+fn place(at: Option<&str>, offered: Option<&str>, stands: Stand) -> TargetProgress {
     let begins = stands == Stand::Behind;
-    Place {
+    TargetProgress {
         at: at.map(released),
         offered: offered.map(released),
         stands,
@@ -202,7 +206,7 @@ fn with_reports(case: Case, reports: &[(&str, &str, char, u32)]) -> Case {
     case
 }
 
-fn standing_in(case: &Case, place: Place, release: &str) -> Option<Far> {
+fn standing_in(case: &Case, place: TargetProgress, release: &str) -> Option<Far> {
     case.look(|planned| {
         let places = [(id("gauss/peu01"), place)].into_iter().collect();
         let settings = &campaigns()[0];
@@ -225,13 +229,16 @@ fn how_far_a_member_is_with_a_release() {
             Some(V22),
             Stand::TakenBack,
             V22,
-            Some(Far::Failed { how: Failure::RolledBack, at: now() }),
+            Some(Far::Failed { how: RolloutFailure::RolledBack, at: now() }),
         ),
         (Some(V21), Some(V22), Stand::Nothing, V22, None),
         // Without reports a merged change counts as done.
         (Some(V22), None, Stand::Nothing, V22, Some(Far::Done { at: done })),
         (Some(V23), None, Stand::Nothing, V22, Some(Far::Done { at: done })),
         (Some(V22), Some(V23), Stand::Open, V22, Some(Far::Done { at: done })),
+        // An open rollback takes nothing from the campaigns of the two releases.
+        (Some(V22), Some(V21), Stand::Open, V22, Some(Far::Done { at: done })),
+        (Some(V22), Some(V21), Stand::Open, V21, Some(Far::Done { at: done })),
         (Some(V21), Some(V22), Stand::Behind, V23, Some(barred("it is offered `aws/v22.0.0` first"))),
         (Some(V21), None, Stand::Nothing, V22, None),
         (Some(V21), None, Stand::Barred("it is on hold".to_owned()), V22, Some(barred("it is on hold"))),
@@ -256,8 +263,8 @@ fn what_is_merged_is_as_far_as_its_reconciler_reports() {
         ("rolling", Far::Merged),
         ("waiting", Far::Merged),
         ("unknown", Far::Merged),
-        ("stuck", Far::Failed { how: Failure::Stuck, at: since }),
-        ("refused", Far::Failed { how: Failure::Refused, at: since }),
+        ("stuck", Far::Failed { how: RolloutFailure::Stuck, at: since }),
+        ("refused", Far::Failed { how: RolloutFailure::Refused, at: since }),
     ] {
         let case = with_reports(fleet(), &[("gauss/peu01", state, '0', 3)]);
         let found = standing_in(&case, place(Some(V22), None, Stand::Nothing), V22);
@@ -284,7 +291,7 @@ fn a_report_on_another_commit_counts_where_the_cluster_is_what_it_was() {
 #[test]
 fn what_rolls_for_other_releases_takes_room_of_its_wave() {
     let settings = &campaigns()[0];
-    let awaited = Place { awaited: true, ..place(Some(V21), None, Stand::Nothing) };
+    let awaited = TargetProgress { awaited: true, ..place(Some(V21), None, Stand::Nothing) };
     for (one, skipped, expected) in [
         (place(Some(V21), Some(V23), Stand::Open), false, Load { open: 1, clusters: 1, machines: Some(3) }),
         (place(Some(V21), Some(V23), Stand::Open), true, Load::default()),
@@ -329,6 +336,7 @@ fn what_moves_is_offered_or_noted_and_not_overtaken() {
         // A campaign that a person stopped stays stopped, whatever is released meanwhile.
         (at(Some(V22), Some(V23)), vec![note("prod", V22, Some(by_person()))], vec![(V23, true)]),
         (at(Some(V21), Some("azure/v1.0.0")), vec![], vec![]),
+        (at(Some(V22), Some(V21)), vec![note("prod", V22, None)], vec![(V22, false)]),
     ] {
         let case = Case { record: notes(noted), ..fleet() };
         case.look(|planned| {
@@ -369,7 +377,7 @@ fn a_target_behind_the_release_in_no_wave_is_reported() {
 
 #[test]
 fn nothing_is_begun_where_it_could_not_be_noted() {
-    let places: BTreeMap<ProposalId, Place> = [
+    let places: BTreeMap<ProposalId, TargetProgress> = [
         (id("gauss/peu01"), place(Some(V21), Some(V22), Stand::Behind)),
         (id("kiel/peu01"), place(Some(V21), Some(V22), Stand::Open)),
     ]
@@ -433,7 +441,7 @@ fn decision(open: &[&str], stopped: Option<Stop>) -> CampaignDecision {
 fn a_target_that_does_not_begin_waits_alone_or_with_all() {
     let case = fleet();
     let settings = &campaigns()[0];
-    let places: BTreeMap<ProposalId, Place> =
+    let places: BTreeMap<ProposalId, TargetProgress> =
         [(id("gauss/peu01"), place(Some(V21), Some(V22), Stand::Behind))].into_iter().collect();
     for (release, decision, expected) in [
         (V22, decision(&[], None), Some(false)),
@@ -456,9 +464,9 @@ fn a_target_that_does_not_begin_waits_alone_or_with_all() {
 fn what_begins_takes_room_of_its_wave() {
     let case = fleet();
     let settings = &campaigns()[0];
-    let places: BTreeMap<ProposalId, Place> =
+    let places: BTreeMap<ProposalId, TargetProgress> =
         [(id("gauss/peu02"), place(Some(V21), Some(V22), Stand::Behind))].into_iter().collect();
-    case.look(|planned: Planned<'_>| {
+    case.look(|planned: PlannedRun<'_>| {
         let members = members(planned, settings, &released(V22), &Memory::default(), &places, now());
         let members: Vec<_> =
             members.settle(planned, &BTreeSet::new()).into_iter().map(|(_, member)| member).collect();
@@ -488,7 +496,7 @@ fn a_release_is_urgent_where_it_says_so_itself() {
 fn a_campaign_is_reported_wave_by_wave() {
     let case = fleet();
     let all = campaigns();
-    let places: BTreeMap<ProposalId, Place> = [
+    let places: BTreeMap<ProposalId, TargetProgress> = [
         (id("gauss/peu01"), place(Some(V22), None, Stand::Nothing)),
         (id("gauss/peu02"), place(Some(V21), Some(V22), Stand::Behind)),
     ]
@@ -500,7 +508,7 @@ fn a_campaign_is_reported_wave_by_wave() {
             members.settle(planned, &BTreeSet::new()).into_iter().map(|(_, member)| member).collect();
         let moving = Moving { settings: &all[0], release: released(V22), note: note("prod", V22, None) };
         let told = standing(&moving, &decision(&[], Some(by_person())), &members);
-        assert_eq!(told.stopped.as_deref(), Some("since 2026-03-02T12:00:00Z: `ada` stopped it."));
+        assert_eq!(told.stopped.as_deref(), Some("on 2026-03-02 12:00 UTC: `ada` stopped it."));
         let waves: Vec<(&str, &str)> =
             told.waves.iter().map(|(name, words)| (name.as_str(), words.as_str())).collect();
         assert_eq!(
@@ -517,8 +525,17 @@ fn a_campaign_is_reported_wave_by_wave() {
         assert_eq!((waiting.cluster.as_str(), waiting.stage.as_str()), ("gauss/peu02", "waiting"));
         assert_eq!(
             waiting.why,
-            "Campaign `prod` is stopped since 2026-03-02T12:00:00Z: `ada` stopped it. `/capstan campaign resume` continues it."
+            "Campaign `prod` was stopped on 2026-03-02 12:00 UTC: `ada` stopped it. `/capstan campaign resume` continues it."
         );
+        let failed = Member {
+            standing: Far::Failed { how: RolloutFailure::RolledBack, at: now() },
+            ..members[0].clone()
+        };
+        let ended = WaveState::Ended { at: now() };
+        let waves = CampaignDecision { waves: vec![ended.clone(), ended], ..decision(&[], None) };
+        let told = standing(&moving, &waves, &[failed, members[1].clone()]);
+        assert_eq!(told.waves[0].1, "0 of 1 done; has ended; since then, `gauss/peu01` was rolled back");
+        assert_eq!(told.waves[1].1, "0 of 1 done; has ended");
         // All are counted, also those that are not listed.
         let open = Member { standing: Far::Open, ..members[1].clone() };
         let told = progress(&moving, &decision(&[], None), &vec![open; 600], &CommandSettings::default());
@@ -533,7 +550,7 @@ fn the_commit_of_a_release_reports_that_its_campaign_stops_and_resumes() {
     let mut resumed = seen(note("prod", V22, None));
     resumed.memory.resumed_at = Some(now());
     let said = |notes: Vec<Note>| {
-        told(&Campaigns { notes, ..Campaigns::default() }, 7)
+        progress_effects(&Campaigns { notes, ..Campaigns::default() }, 7)
             .into_iter()
             .map(|effect| match effect {
                 Effect::Status(of) => (of.status.context, of.status.state, of.status.description, of.first),
@@ -543,7 +560,7 @@ fn the_commit_of_a_release_reports_that_its_campaign_stops_and_resumes() {
     };
     let context = "capstan/campaign/prod";
     for (note, expected) in [
-        (stopped.clone(), Some((StatusState::Failure, "campaign-stopped: aws/v22.0.0: `ada` stopped it."))),
+        (stopped.clone(), Some((StatusState::Failure, "aws/v22.0.0 is stopped: `ada` stopped it."))),
         (resumed, Some((StatusState::Success, "aws/v22.0.0 continues"))),
         (seen(note("prod", V22, None)), None),
         // The commit at which it was first seen is unknown.
@@ -556,7 +573,7 @@ fn the_commit_of_a_release_reports_that_its_campaign_stops_and_resumes() {
         assert_eq!(said(vec![note]), expected);
     }
     let campaigns = Campaigns { stopped: vec![(stopped, by_person())], ..Campaigns::default() };
-    let effects = told(&campaigns, 7);
+    let effects = progress_effects(&campaigns, 7);
     let [Effect::Audit(entry)] = effects.as_slice() else { panic!("{effects:?}") };
     assert_eq!(entry.detail, "aws/v22.0.0 of campaign prod: `ada` stopped it.");
 }

@@ -8,8 +8,8 @@ use capstan_model::tree::CommitId;
 use capstan_report::MergeBasis;
 
 use super::judging::Comparison;
-use super::subject::Subject;
-use crate::proposals::Step;
+use super::subject::CheckSubject;
+use crate::proposals::DecisionStep;
 
 /// How often GitHub is asked for a test merge before the job is put off.
 const READS: usize = 4;
@@ -18,7 +18,7 @@ const READS: usize = 4;
 #[derive(Clone, Copy)]
 pub struct ComparisonFacts<'a> {
     /// The head.
-    pub subject: &'a Subject,
+    pub subject: &'a CheckSubject,
     /// The tip of its base branch.
     pub base: &'a Snapshot,
     /// Its content.
@@ -64,8 +64,8 @@ impl ComparisonAnswers {
 pub fn compare(
     of: ComparisonFacts<'_>,
     known: &ComparisonAnswers,
-) -> Step<Option<Comparison>, ComparisonNeed> {
-    compared(of, known).map_or_else(Step::Ask, Step::Decided)
+) -> DecisionStep<Option<Comparison>, ComparisonNeed> {
+    compared(of, known).map_or_else(DecisionStep::Ask, DecisionStep::Decided)
 }
 
 fn compared(

@@ -5,7 +5,7 @@ use capstan_plan::proposal::{Unclear, Way};
 use capstan_report::MergeBasis;
 
 use super::*;
-use crate::proposals::Step;
+use crate::proposals::DecisionStep;
 use crate::testing::{commit, pull, snapshot};
 
 /// A commit with these parents.
@@ -15,19 +15,19 @@ fn with_parents(letter: char, parents: &[char]) -> Snapshot {
 }
 
 /// The head `a` of #3, for the tip `0` of `main`.
-fn subject() -> Subject {
+fn subject() -> CheckSubject {
     let seen = PullRequest { base: commit('9'), ..pull(3, "topic", 'a') };
     subject_of(&seen, Way::Straight, ("main", commit('0')))
 }
 
 /// A question, or the compared commits by their first letters, with the basis.
-fn compared(subject: &Subject, parents: &[char], known: &ComparisonAnswers) -> String {
+fn compared(subject: &CheckSubject, parents: &[char], known: &ComparisonAnswers) -> String {
     let (base, head) = (with_parents('0', &[]), with_parents('a', parents));
     match compare(ComparisonFacts { subject, base: &base, head: &head }, known) {
-        Step::Ask(ComparisonNeed::Snapshot(commit)) => format!("? {}", &commit.as_str()[..1]),
-        Step::Ask(need) => format!("? {need:?}"),
-        Step::Decided(None) => "later".to_owned(),
-        Step::Decided(Some(found)) => {
+        DecisionStep::Ask(ComparisonNeed::Snapshot(commit)) => format!("? {}", &commit.as_str()[..1]),
+        DecisionStep::Ask(need) => format!("? {need:?}"),
+        DecisionStep::Decided(None) => "later".to_owned(),
+        DecisionStep::Decided(Some(found)) => {
             format!("{}..{} {:?}", &found.base.as_str()[..1], &found.commit.as_str()[..1], found.basis)
         }
     }
@@ -40,8 +40,8 @@ fn read(mergeable: Option<bool>, merge: Option<char>) -> PullRequest {
 #[test]
 fn a_head_on_the_tip_and_a_merge_group_are_the_merge_itself() {
     let known = ComparisonAnswers::default();
-    let group = Subject { pull: None, ..subject() };
-    let above = Subject { way: Way::Above(vec![2]), ..subject() };
+    let group = CheckSubject { pull: None, ..subject() };
+    let above = CheckSubject { way: Way::Above(vec![2]), ..subject() };
     for (subject, parents, expected) in [
         (subject(), &['0'][..], "0..a Merge"),
         (above, &['0'][..], "0..a Merge"),
@@ -106,7 +106,7 @@ fn in_a_conflict_the_head_is_compared_with_the_base_that_its_pull_request_saw() 
 fn a_head_in_a_stack_is_compared_from_where_it_leaves_the_default_branch() {
     let ways = [Way::Above(vec![2]), Way::Unknown(Unclear::Disagree)];
     for way in ways {
-        let subject = Subject { way, ..subject() };
+        let subject = CheckSubject { way, ..subject() };
         for (fork, snapshots, expected) in [
             (None, vec![], "? ForkPoint"),
             (Some(Some(commit('0'))), vec![], "0..a Merge"),
@@ -123,7 +123,7 @@ fn a_head_in_a_stack_is_compared_from_where_it_leaves_the_default_branch() {
 #[test]
 fn a_head_for_another_branch_is_judged_as_if_it_were_for_the_default_branch() {
     let facts = crate::testing::Case::new().facts();
-    let aside = Subject {
+    let aside = CheckSubject {
         base_branch: "release".to_owned(),
         base_tip: commit('5'),
         way: Way::Aside("release".to_owned()),

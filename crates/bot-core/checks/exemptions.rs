@@ -13,7 +13,7 @@ use capstan_plan::settings::{ClusterSettings, Deletion, FOLDER_FILE};
 use capstan_report::override_in_words;
 
 use super::judging::Comparison;
-use super::subject::Subject;
+use super::subject::CheckSubject;
 use crate::facts::{BranchNames, Facts, digest_of_changes_in};
 use crate::proposals::{Exemption, Remarks};
 
@@ -21,7 +21,7 @@ use crate::proposals::{Exemption, Remarks};
 /// opens one in its name, and it does so for people who may destroy the cluster.
 pub fn retirement_exemptions(
     facts: &Facts,
-    subject: &Subject,
+    subject: &CheckSubject,
     open: &[PullRequest],
     own: &str,
 ) -> Vec<Exemption> {
@@ -38,7 +38,7 @@ pub fn retirement_exemptions(
 /// itself, even if people edited that; in a merge group and above it in a stack, only for exactly its change.
 pub fn overridden<'a>(
     facts: &'a Facts,
-    subject: &Subject,
+    subject: &CheckSubject,
     remarks: &'a BTreeMap<u64, Remarks>,
 ) -> Vec<(&'a PullRequest, &'a Remarks)> {
     if subject.pull.is_some() && subject.below().is_empty() {

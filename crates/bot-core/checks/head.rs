@@ -11,10 +11,10 @@ use jiff::Timestamp;
 
 use super::inputs::{gravity, inputs_of};
 use super::preflights::Preflights;
-use super::subject::Subject;
+use super::subject::CheckSubject;
 use crate::effects::{CheckOf, KeptReport};
 use crate::facts::{Facts, Write};
-use crate::proposals::{Remarks, Step};
+use crate::proposals::{DecisionStep, Remarks};
 
 /// A commit that needs a check, with what decides about it.
 #[derive(Clone, Copy)]
@@ -22,7 +22,7 @@ pub struct HeadFacts<'a> {
     /// What a run starts from.
     pub facts: &'a Facts,
     /// The pull requests and merge groups with that commit.
-    pub subjects: &'a [Subject],
+    pub subjects: &'a [CheckSubject],
     /// What the check says of each besides its content.
     pub remarks: &'a [Remarks],
     /// What was last reported.
@@ -101,8 +101,8 @@ pub struct CheckedHead {
 
 /// Decides about the check of a commit. Of several results the gravest is reported: a second pull request of the same
 /// head, to a branch where it changes nothing, must not remove a failure.
-pub fn head(of: HeadFacts<'_>, known: &HeadAnswers) -> Step<CheckedHead, HeadNeed> {
-    checked(of, known).map_or_else(Step::Ask, Step::Decided)
+pub fn head(of: HeadFacts<'_>, known: &HeadAnswers) -> DecisionStep<CheckedHead, HeadNeed> {
+    checked(of, known).map_or_else(DecisionStep::Ask, DecisionStep::Decided)
 }
 
 fn checked(of: HeadFacts<'_>, known: &HeadAnswers) -> Result<CheckedHead, HeadNeed> {
@@ -171,22 +171,22 @@ fn checked(of: HeadFacts<'_>, known: &HeadAnswers) -> Result<CheckedHead, HeadNe
 }
 
 /// The check with a report that Capstan failed, where the commit has no report: no run takes it for one that counts.
-pub fn first_failure(subject: &Subject, report: &CheckReport, is_asked_again: bool) -> CheckOf {
+pub fn first_failure(subject: &CheckSubject, report: &CheckReport, is_asked_again: bool) -> CheckOf {
     check_of(subject, ("", None), report, is_asked_again)
 }
 
 fn check_of(
-    subject: &Subject,
+    subject: &CheckSubject,
     made_from: (&str, Option<Timestamp>),
     report: &CheckReport,
     is_asked_again: bool,
 ) -> CheckOf {
-    let wish = if is_asked_again { RunWish::Anew } else { RunWish::AsItIs };
+    let wish = if is_asked_again { RunWish::Again } else { RunWish::AsItIs };
     CheckOf::made_from(&subject.head, made_from, report, wish)
 }
 
 /// Whether the report that is made from such inputs was made: until when it counts, where something took too long for it.
-fn reported(of: HeadFacts<'_>, first: &Subject, inputs: &str) -> Option<Option<Timestamp>> {
+fn reported(of: HeadFacts<'_>, first: &CheckSubject, inputs: &str) -> Option<Option<Timestamp>> {
     if of.is_asked_again {
         return None;
     }

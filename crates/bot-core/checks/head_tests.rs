@@ -1,7 +1,7 @@
 //! The check of a commit: a row is what is known so far, and what is asked or written then.
 
 use capstan_facts::{CheckConclusion, CheckRecord, RefusedWrite};
-use capstan_live::agent::preflight::{Preflight, Standing};
+use capstan_live::agent::preflight::{Preflight, PreflightReply};
 use capstan_plan::proposal::Way;
 use capstan_report::{CheckReport, Conclusion, MergeBasis, ReportId, untouched};
 use jiff::{SignedDuration, Timestamp};
@@ -10,10 +10,10 @@ use super::inputs::inputs;
 use super::*;
 use crate::effects::KeptReport;
 use crate::facts::Facts;
-use crate::proposals::{Remarks, Step};
+use crate::proposals::{DecisionStep, Remarks};
 use crate::testing::{Case, commit, now, pull};
 
-fn subject(way: Way) -> Subject {
+fn subject(way: Way) -> CheckSubject {
     subject_of(&pull(3, "topic", 'a'), way, ("main", commit('0')))
 }
 
@@ -50,7 +50,7 @@ fn judged(reports: &[CheckReport]) -> HeadAnswers {
 /// A head, with what is decided of it.
 struct Head {
     facts: Facts,
-    subjects: Vec<Subject>,
+    subjects: Vec<CheckSubject>,
     record: Option<CheckRecord>,
     is_asked_again: bool,
 }
@@ -61,7 +61,7 @@ impl Head {
         Self { facts: Case::new().facts(), subjects, record: None, is_asked_again: false }
     }
 
-    fn step(&self, known: &HeadAnswers) -> Step<CheckedHead, HeadNeed> {
+    fn step(&self, known: &HeadAnswers) -> DecisionStep<CheckedHead, HeadNeed> {
         let remarks = vec![Remarks::default(); self.subjects.len()];
         let Self { facts, subjects, record, is_asked_again } = self;
         head(
@@ -80,8 +80,8 @@ impl Head {
     /// `?` before a question; the conclusion that is written, and whether another run follows.
     fn decided(&self, known: &HeadAnswers) -> String {
         match self.step(known) {
-            Step::Ask(need) => format!("? {need:?}"),
-            Step::Decided(CheckedHead { check, look_again, until }) => {
+            DecisionStep::Ask(need) => format!("? {need:?}"),
+            DecisionStep::Decided(CheckedHead { check, look_again, until }) => {
                 let written = check.map(|check| check.run().title);
                 let parts = [
                     written,
@@ -95,7 +95,7 @@ impl Head {
 
     /// What its report was made from.
     fn made_from(&self, known: &HeadAnswers) -> String {
-        let Step::Decided(CheckedHead { check: Some(check), .. }) = self.step(known) else {
+        let DecisionStep::Decided(CheckedHead { check: Some(check), .. }) = self.step(known) else {
             panic!("a report is written");
         };
         check.inputs().unwrap().to_owned()
@@ -164,8 +164,11 @@ fn a_report_that_github_refuses_is_not_made_again() {
 
 #[test]
 fn while_a_live_cluster_is_asked_the_check_is_reported_once_and_repeated() {
-    let asked =
-        Preflight { management_cluster: "prod".to_owned(), clusters: Vec::new(), standing: Standing::Asked };
+    let asked = Preflight {
+        management_cluster: "prod".to_owned(),
+        clusters: Vec::new(),
+        standing: PreflightReply::Asked,
+    };
     let asked = || Preflights { all: vec![asked.clone()], is_settled: true };
     let known = |reports: &[CheckReport]| HeadAnswers {
         live: Some(None),
@@ -255,8 +258,8 @@ fn a_head_that_does_not_go_straight_to_the_default_branch_gets_a_gate_where_it_c
     ] {
         let head = Head::of(std::slice::from_ref(&way));
         let found = match head.step(&known) {
-            Step::Ask(need) => format!("? {need:?}"),
-            Step::Decided(checked) => {
+            DecisionStep::Ask(need) => format!("? {need:?}"),
+            DecisionStep::Decided(checked) => {
                 let conclusion = checked.check.and_then(|check| check.run().conclusion);
                 conclusion.map_or("pending", CheckConclusion::as_str).to_owned()
             }

@@ -6,12 +6,12 @@ use capstan_plan::proposal::{PlanDigest, Stage, Way};
 use capstan_plan::upgrade::{Conflict, Side, Upgrade};
 use capstan_report::{Conclusion, Fingerprint, finding_fingerprint, override_in_words};
 
-use super::subject::Subject;
+use super::subject::CheckSubject;
 use crate::effects::EDITION;
 use crate::proposals::Remarks;
 
 /// Fingerprint of a report's inputs.
-pub(super) fn inputs(pull: &Subject, remarks: &Remarks, live: &str) -> String {
+pub(super) fn inputs(pull: &CheckSubject, remarks: &Remarks, live: &str) -> String {
     Fingerprint::of("inputs")
         .field("edition", EDITION)
         .field("base", &pull.base_tip)
@@ -92,7 +92,7 @@ pub(super) const fn gravity(conclusion: Conclusion) -> u8 {
 }
 
 /// The same for several subjects that share a commit.
-pub(super) fn inputs_of(subjects: &[Subject], of_each: &[Remarks], live: &str) -> String {
+pub(super) fn inputs_of(subjects: &[CheckSubject], of_each: &[Remarks], live: &str) -> String {
     let keys: Vec<String> = subjects.iter().zip(of_each).map(|(one, said)| inputs(one, said, live)).collect();
     match keys.as_slice() {
         [only] => only.clone(),

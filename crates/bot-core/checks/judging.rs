@@ -12,7 +12,9 @@ use capstan_model::wording::{count, fitting};
 use capstan_plan::proposal::{Scope, buttons};
 use capstan_plan::settings::{REPOSITORY_FILE, RepositorySettings};
 use capstan_plan::upgrade::Upgrade;
-use capstan_report::{CheckReport, Conclusion, HeadFile, HeadLines, Judged, JudgedCluster, MergeBasis};
+use capstan_report::{
+    CheckReport, Conclusion, HeadFile, HeadLines, JudgedCluster, MergeBasis, PullJudgement,
+};
 
 use crate::facts::{Scopes, settings_file};
 use crate::proposals::Remarks;
@@ -48,15 +50,15 @@ pub(super) fn begun(
     remarks: &Remarks,
     preflights: &[Preflight],
     settings: &RepositorySettings,
-) -> Judged {
-    Judged {
+) -> PullJudgement {
+    PullJudgement {
         basis: comparison.basis,
         notes: remarks.notes.clone(),
         blocked: remarks.blocked.clone(),
         gates: remarks.gates.clone(),
         preflights: preflights.to_vec(),
         preflight_mode: settings.preflight.mode,
-        ..Judged::default()
+        ..PullJudgement::default()
     }
 }
 
@@ -67,7 +69,7 @@ pub fn changes_settings(comparison: &Comparison) -> bool {
 }
 
 /// Whether there is nothing to report besides clusters.
-pub(super) const fn says_nothing(judged: &Judged) -> bool {
+pub(super) const fn says_nothing(judged: &PullJudgement) -> bool {
     judged.inventory.is_none()
         && judged.outlook.is_none()
         && judged.notes.is_empty()
@@ -78,7 +80,7 @@ pub(super) const fn says_nothing(judged: &Judged) -> bool {
 /// Combines what the rules find under each of the settings that count, what planning found, and the exempt
 /// errors. A finding about one cluster concerns no other.
 pub fn settle(
-    judged: &mut Judged,
+    judged: &mut PullJudgement,
     by_settings: Vec<Vec<JudgedCluster>>,
     remarks: &Remarks,
     (before, after): (&dyn Tree, &dyn Tree),

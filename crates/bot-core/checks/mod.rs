@@ -25,6 +25,7 @@ mod remarks;
 mod subject;
 #[cfg(test)]
 mod tests;
+mod touching;
 mod tree_status;
 
 pub use self::comparing::{ComparisonAnswers, ComparisonFacts, ComparisonNeed, compare};
@@ -36,14 +37,16 @@ pub use self::judging::{
     Comparison, changes_settings, edited_files, head_file, settle, to_judge, with_buttons,
 };
 pub use self::outlook::{
-    BothSettings, ReleasePlans, looked_at, of_releases, release_outlook, removes_releases, settings_outlook,
+    BothSettings, ReleasePlans, of_releases, planned_clusters, release_outlook, removes_releases,
+    settings_outlook,
 };
 pub use self::parts::{NewSettings, Parts, PartsFacts, PartsNeed, WholeParts, next_part, put_together};
-pub use self::preflights::{Asked, Preflights, is_asked, live_inputs};
+pub use self::preflights::{PreflightNeed, Preflights, is_asked, live_inputs};
 pub use self::questions::{
-    AnsweredQuestion, ClaimedClusters, LiveQuestion, QuestionAnswers, QuestionFacts, QuestionNeed, Tried,
-    ask, claimed, preflights_in_words, tried,
+    AnsweredQuestion, ClaimedClusters, LiveQuestion, PreflightHead, QuestionAnswers, QuestionFacts,
+    QuestionNeed, ask, claimed, preflights_in_words, tried,
 };
 pub use self::remarks::{remarks_of, verdict_of};
-pub use self::subject::{QUEUE_PREFIX, Subject, base_of_group, by_head, subject_of, subject_of_group};
+pub use self::subject::{CheckSubject, QUEUE_PREFIX, base_of_group, by_head, subject_of, subject_of_group};
+pub use self::touching::{TouchFacts, TouchNeed, touches};
 pub use self::tree_status::{tree_status, tree_status_without_settings};

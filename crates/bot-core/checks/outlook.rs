@@ -11,10 +11,10 @@ use capstan_plan::settings::RepositorySettings;
 use capstan_plan::upgrade::Upgrade;
 use capstan_report::{Becomes, ChangedRelease, ReleaseOutlook, SettingsOutlook, is_offered};
 
-use crate::facts::Plans;
+use crate::facts::TargetPlans;
 
 /// Clusters planned to see their offers. The others are counted.
-const MOST_LOOKED_AT: usize = 200;
+const MOST_PLANNED: usize = 200;
 /// Upgrades that are shown.
 const MOST_SHOWN: usize = 3;
 
@@ -32,9 +32,9 @@ pub fn of_releases(plans: Vec<(ProposalId, Result<Arc<Upgrade>, String>)>) -> Re
 
 /// The clusters that are planned: those of changed releases' providers first. `plans` are those at the tip of the default
 /// branch, as far as there are any.
-pub fn looked_at(
+pub fn planned_clusters(
     clusters: &BTreeSet<ClusterId>,
-    plans: Option<&Plans>,
+    plans: Option<&TargetPlans>,
     providers: &BTreeSet<Provider>,
     settings: &RepositorySettings,
 ) -> BTreeSet<ClusterId> {
@@ -45,7 +45,7 @@ pub fn looked_at(
     let at: BTreeMap<ClusterId, Provider> = plans.into_iter().flatten().filter_map(provider).collect();
     let order = &settings.upgrade.proposals.order;
     let of = |cluster: &ClusterId| at.get(cluster).cloned();
-    to_look_at(clusters.iter().cloned(), of, providers, order, MOST_LOOKED_AT).into_iter().collect()
+    to_look_at(clusters.iter().cloned(), of, providers, order, MOST_PLANNED).into_iter().collect()
 }
 
 /// Whether a change takes releases away, so that the plans before it count, too.

@@ -114,10 +114,10 @@ fn clusters_of_the_changed_providers_are_planned_first() {
         (Some(&case.plans), BTreeSet::new(), false),
         (Some(&case.plans), providers, true),
     ] {
-        let found = looked_at(&many, plans, &providers, &settings);
+        let found = planned_clusters(&many, plans, &providers, &settings);
         assert_eq!((found.len(), found.contains(&last)), (200, expected));
     }
-    assert_eq!(looked_at(&clusters(&["a/c1"]), None, &BTreeSet::new(), &settings).len(), 1);
+    assert_eq!(planned_clusters(&clusters(&["a/c1"]), None, &BTreeSet::new(), &settings).len(), 1);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use capstan_model::finding::{FileError, Finding};
 use capstan_model::ids::ClusterId;
 use capstan_plan::proposal::Scope;
 use capstan_plan::settings::RepositorySettings;
-use capstan_report::{ChangedRelease, Judged, JudgedReleases, ReleaseOutlook, SettingsOutlook};
+use capstan_report::{ChangedRelease, JudgedReleases, PullJudgement, ReleaseOutlook, SettingsOutlook};
 
 use super::inputs::overrides_in_words;
 use super::inventory::InventoryJudged;
@@ -72,7 +72,7 @@ pub struct Parts {
 /// A report that lacks its clusters alone.
 pub struct WholeParts {
     /// What it says.
-    pub judged: Judged,
+    pub judged: PullJudgement,
     /// The settings under which clusters are judged: those of the base branch, and the new ones.
     pub under: Vec<RepositorySettings>,
 }

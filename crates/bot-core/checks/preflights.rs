@@ -3,7 +3,7 @@
 use capstan_facts::{Permission, PreflightRecord, PullRequest};
 use capstan_live::agent::PreflightState;
 use capstan_live::agent::limits::PREFLIGHT_CLUSTERS;
-use capstan_live::agent::preflight::{Preflight, Standing};
+use capstan_live::agent::preflight::{Preflight, PreflightReply};
 use capstan_model::ids::ClusterId;
 use capstan_plan::command::Push;
 use capstan_plan::settings::{ManagementClusterUid, PreflightMode};
@@ -11,7 +11,7 @@ use capstan_report::{Fingerprint, MergeBasis, not_enrolled};
 use jiff::Timestamp;
 
 use crate::facts::Reporters;
-use crate::proposals::Step;
+use crate::proposals::DecisionStep;
 
 /// The answers of the live clusters.
 #[derive(Debug, Clone)]
@@ -29,10 +29,10 @@ impl Preflights {
     /// Whether there may be a new answer soon.
     pub fn look_again(&self) -> bool {
         let is_open = |preflight: &Preflight| match &preflight.standing {
-            Standing::Asked => true,
+            PreflightReply::Asked => true,
             // A cloud that failed is asked again.
-            Standing::Answered(answer) => answer.lacks_a_cloud(),
-            Standing::Unanswered | Standing::NotAsked(_) => false,
+            PreflightReply::Answered(answer) => answer.lacks_a_cloud(),
+            PreflightReply::Unanswered | PreflightReply::NotAsked(_) => false,
         };
         !self.is_settled || self.all.iter().any(is_open)
     }
@@ -40,7 +40,7 @@ impl Preflights {
 
 /// Whether a management cluster is asked about these clusters.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Asked {
+pub enum PreflightNeed {
     /// It is.
     Yes,
     /// It is not, and the report does not mention it.
@@ -56,26 +56,26 @@ pub fn is_asked(
     (basis, default_branch): (MergeBasis, &str),
     clusters: &[ClusterId],
     mode: PreflightMode,
-) -> Asked {
+) -> PreflightNeed {
     if !reporters.is_enrolled(uid) {
         // Without a reconciler nothing is missing, unless the settings require one.
         return match mode {
-            PreflightMode::Required => Asked::No(not_enrolled(name, uid.as_str())),
-            PreflightMode::Advisory => Asked::Silently,
+            PreflightMode::Required => PreflightNeed::No(not_enrolled(name, uid.as_str())),
+            PreflightMode::Advisory => PreflightNeed::Silently,
         };
     }
     match basis {
-        MergeBasis::HeadAlone => Asked::No(format!(
+        MergeBasis::HeadAlone => PreflightNeed::No(format!(
             "The pull request conflicts with `{default_branch}`, so Capstan cannot try the merge. The preflight starts once the conflict is resolved."
         )),
-        MergeBasis::BehindTip => Asked::No(format!(
+        MergeBasis::BehindTip => PreflightNeed::No(format!(
             "The stack is not based on the tip of `{default_branch}`, so Capstan cannot try the merge. The preflight starts once the stack is rebased."
         )),
-        MergeBasis::Merge if clusters.len() > PREFLIGHT_CLUSTERS => Asked::No(format!(
+        MergeBasis::Merge if clusters.len() > PREFLIGHT_CLUSTERS => PreflightNeed::No(format!(
             "The pull request touches {} clusters, but a preflight covers at most {PREFLIGHT_CLUSTERS}: split it.",
             clusters.len()
         )),
-        MergeBasis::Merge => Asked::Yes,
+        MergeBasis::Merge => PreflightNeed::Yes,
     }
 }
 
@@ -123,19 +123,19 @@ pub(super) enum Trust {
 /// Trusts only heads of the repository itself that a person with write permission pushed. `pushes` are those
 /// of its branch, as far as GitHub lists them; `own` is Capstan's login. The answer may depend on the
 /// pusher's permission: [`trust_in`].
-pub(super) fn trust(pull: &PullRequest, pushes: Option<&[Push]>, own: &str) -> Step<Trust, String> {
-    let no = |why: &str| Step::Decided(Trust::No(why.to_owned()));
+pub(super) fn trust(pull: &PullRequest, pushes: Option<&[Push]>, own: &str) -> DecisionStep<Trust, String> {
+    let no = |why: &str| DecisionStep::Decided(Trust::No(why.to_owned()));
     if !pull.head_in_repository {
         return no("Its head is in another repository.");
     }
     let Some(pushes) = pushes else { return no("GitHub does not say who pushed its head.") };
     let Some(push) = pushes.iter().find(|push| push.after == pull.head) else {
-        return Step::Decided(Trust::NotYet("GitHub does not say who pushed its head.".to_owned()));
+        return DecisionStep::Decided(Trust::NotYet("GitHub does not say who pushed its head.".to_owned()));
     };
     match &push.actor {
         None => no("The user who pushed its head no longer has an account."),
-        Some(actor) if *actor == own => Step::Decided(Trust::Yes),
-        Some(actor) => Step::Ask(actor.clone()),
+        Some(actor) if *actor == own => DecisionStep::Decided(Trust::Yes),
+        Some(actor) => DecisionStep::Ask(actor.clone()),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use capstan_facts::{Permission, PreflightRecord, PullRequest};
-use capstan_live::agent::preflight::{AskWish, AskedBefore, MachinesSince, Standing};
+use capstan_live::agent::preflight::{AskWish, AskedBefore, MachinesSince, PreflightReply};
 use capstan_live::agent::{PreflightId, PreflightState};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::CommitId;
@@ -14,20 +14,20 @@ use capstan_report::{Answer, PreflightAnswered, preflight_answer};
 use jiff::{SignedDuration, Timestamp};
 
 use super::preflights::{Preflights, Trust, is_same_question, trust, trust_in};
-use super::subject::Subject;
+use super::subject::CheckSubject;
 use crate::facts::{Reporters, Scopes, target_in};
-use crate::proposals::Step;
+use crate::proposals::DecisionStep;
 
 /// What a live cluster is asked about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tried<'a> {
+pub enum PreflightHead<'a> {
     /// The head of a pull request.
     Pull(&'a PullRequest),
     /// The head of a merge group.
     MergeGroup(&'a CommitId),
 }
 
-impl<'a> Tried<'a> {
+impl<'a> PreflightHead<'a> {
     pub const fn head(&self) -> &'a CommitId {
         match self {
             Self::Pull(pull) => &pull.head,
@@ -44,7 +44,7 @@ pub struct LiveQuestion<'a> {
     /// The repository's id.
     pub repository: u64,
     /// What it is about.
-    pub tried: Tried<'a>,
+    pub tried: PreflightHead<'a>,
     /// The commit to try.
     pub commit: &'a CommitId,
     /// The management cluster.
@@ -98,7 +98,7 @@ pub struct QuestionAnswers {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AnsweredQuestion {
     /// How it stands.
-    pub standing: Standing,
+    pub standing: PreflightReply,
     /// Whether GitHub has answered everything that this depends on.
     pub is_settled: bool,
     /// What is remembered of it, where it is asked now, or refused now.
@@ -107,14 +107,14 @@ pub struct AnsweredQuestion {
 
 /// Which subject of a commit live clusters are asked about, if any. Reconcilers apply only the default branch.
 pub fn tried<'a>(
-    subjects: &'a [Subject],
+    subjects: &'a [CheckSubject],
     open: &'a [PullRequest],
     default_branch: &str,
-) -> Option<(&'a Subject, Tried<'a>)> {
+) -> Option<(&'a CheckSubject, PreflightHead<'a>)> {
     let subject = subjects.iter().find(|subject| subject.base_branch == default_branch)?;
     let tried = match subject.pull {
-        None => Tried::MergeGroup(&subject.head),
-        Some(number) => Tried::Pull(open.iter().find(|pull| pull.number == number)?),
+        None => PreflightHead::MergeGroup(&subject.head),
+        Some(number) => PreflightHead::Pull(open.iter().find(|pull| pull.number == number)?),
     };
     Some((subject, tried))
 }
@@ -137,8 +137,11 @@ pub fn claimed(scopes: Vec<Scope>, touched: &[ClusterId], reporters: &Reporters)
 }
 
 /// Decides whether a live cluster is asked.
-pub fn ask<'a>(of: QuestionFacts<'a>, known: &QuestionAnswers) -> Step<AnsweredQuestion, QuestionNeed<'a>> {
-    asked(of, known).map_or_else(Step::Ask, Step::Decided)
+pub fn ask<'a>(
+    of: QuestionFacts<'a>,
+    known: &QuestionAnswers,
+) -> DecisionStep<AnsweredQuestion, QuestionNeed<'a>> {
+    asked(of, known).map_or_else(DecisionStep::Ask, DecisionStep::Decided)
 }
 
 fn asked<'a>(of: QuestionFacts<'a>, known: &QuestionAnswers) -> Result<AnsweredQuestion, QuestionNeed<'a>> {
@@ -153,15 +156,15 @@ fn asked<'a>(of: QuestionFacts<'a>, known: &QuestionAnswers) -> Result<AnsweredQ
     // A job that is put off gets the same hint again: a question that was asked just now is not repeated.
     let may_be_wished = of.is_asked_again && before.is_some_and(|before| !before.is_fresh(of.now));
     let is_wished = may_be_wished && !known.under_way.ok_or(QuestionNeed::UnderWay)?;
-    let wish = if is_wished { AskWish::Anew } else { AskWish::AsItIs };
+    let wish = if is_wished { AskWish::Again } else { AskWish::AsItIs };
     let before = before.filter(|_| of.known.is_some_and(|known| is_same_question(known, clusters, content)));
     if let Some(standing) = before.and_then(|before| before.standing(wish, of.now)) {
         return Ok(stands(standing, true));
     }
     let (state, standing) = match trust_of(of, known)? {
-        Trust::Yes => (PreflightState::Asked, Standing::Asked),
-        Trust::No(why) => (PreflightState::NotAsked(why.clone()), Standing::NotAsked(why)),
-        Trust::NotYet(why) => return Ok(stands(Standing::NotAsked(why), false)),
+        Trust::Yes => (PreflightState::Asked, PreflightReply::Asked),
+        Trust::No(why) => (PreflightState::NotAsked(why.clone()), PreflightReply::NotAsked(why)),
+        Trust::NotYet(why) => return Ok(stands(PreflightReply::NotAsked(why), false)),
     };
     let record = Some(Box::new(of.question.record(state, of.now)));
     Ok(AnsweredQuestion { record, ..stands(standing, true) })
@@ -169,17 +172,17 @@ fn asked<'a>(of: QuestionFacts<'a>, known: &QuestionAnswers) -> Result<AnsweredQ
 
 fn trust_of<'a>(of: QuestionFacts<'a>, known: &QuestionAnswers) -> Result<Trust, QuestionNeed<'a>> {
     let pull = match of.question.tried {
-        Tried::Pull(pull) => pull,
+        PreflightHead::Pull(pull) => pull,
         // Only people with write access can queue, and the queue merges next.
-        Tried::MergeGroup(_) => return Ok(Trust::Yes),
+        PreflightHead::MergeGroup(_) => return Ok(Trust::Yes),
     };
     let pushes = match pull.head_in_repository {
         true => known.pushes.as_ref().ok_or(QuestionNeed::Pushes(&pull.head_branch))?.as_deref(),
         false => None,
     };
     match trust(pull, pushes, of.own) {
-        Step::Decided(trust) => Ok(trust),
-        Step::Ask(actor) => match known.permission {
+        DecisionStep::Decided(trust) => Ok(trust),
+        DecisionStep::Ask(actor) => match known.permission {
             Some(permission) => Ok(trust_in(&actor, permission)),
             None => Err(QuestionNeed::Permission(actor)),
         },
@@ -223,5 +226,5 @@ pub fn preflights_in_words(
         }
     }
     let preflights = &preflights.all;
-    preflight_answer(&PreflightAnswered::Told { preflights, mode, not_enrolled, unclaimed })
+    preflight_answer(&PreflightAnswered::Asked { preflights, mode, not_enrolled, unclaimed })
 }

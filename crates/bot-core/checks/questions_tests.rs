@@ -1,7 +1,7 @@
 //! Whether a live cluster is asked: a row is what is known of the question, and what becomes of it.
 
 use capstan_facts::{Permission, PreflightRecord, PullRequest};
-use capstan_live::agent::preflight::{ClusterAnswer, PreflightAnswer, PreflightVerdict, Standing};
+use capstan_live::agent::preflight::{ClusterAnswer, PreflightAnswer, PreflightReply, PreflightVerdict};
 use capstan_live::agent::{PreflightId, PreflightState};
 use capstan_model::ids::ClusterId;
 use capstan_plan::command::Push;
@@ -11,7 +11,7 @@ use jiff::SignedDuration;
 
 use super::*;
 use crate::facts::Reporters;
-use crate::proposals::Step;
+use crate::proposals::DecisionStep;
 use crate::testing::{Case, commit, now, pull};
 
 const OWN: &str = "capstan[bot]";
@@ -55,7 +55,7 @@ fn answered(verdict: PreflightVerdict) -> PreflightAnswer {
 
 /// The state of a question about a test merge `c`, and what is remembered.
 fn become_of(
-    tried: Tried<'_>,
+    tried: PreflightHead<'_>,
     known: Option<&PreflightRecord>,
     is_asked_again: bool,
     answers: &QuestionAnswers,
@@ -73,11 +73,11 @@ fn become_of(
         timeout: SignedDuration::from_secs(60),
     };
     match ask(QuestionFacts { question, known, is_asked_again, own: OWN, now: now() }, answers) {
-        Step::Ask(need) => format!("? {need:?}"),
-        Step::Decided(AnsweredQuestion { standing, is_settled, record }) => {
+        DecisionStep::Ask(need) => format!("? {need:?}"),
+        DecisionStep::Decided(AnsweredQuestion { standing, is_settled, record }) => {
             let standing = match standing {
-                Standing::Answered(_) => "answered".to_owned(),
-                Standing::NotAsked(why) => format!("not asked: {why}"),
+                PreflightReply::Answered(_) => "answered".to_owned(),
+                PreflightReply::NotAsked(why) => format!("not asked: {why}"),
                 other => format!("{other:?}"),
             };
             let noted = record.map(|record| {
@@ -93,7 +93,7 @@ const NOTED: &str = ", noted until 2026-03-02T12:01:00Z";
 
 fn group(known: Option<&PreflightRecord>, is_asked_again: bool, under_way: Option<bool>) -> String {
     let answers = QuestionAnswers { under_way, ..QuestionAnswers::default() };
-    become_of(Tried::MergeGroup(&commit('a')), known, is_asked_again, &answers)
+    become_of(PreflightHead::MergeGroup(&commit('a')), known, is_asked_again, &answers)
 }
 
 #[test]
@@ -169,7 +169,7 @@ fn a_live_cluster_is_sent_only_what_a_writer_pushed() {
             format!("not asked: `eve`, who pushed its head, has no write permission.{NOTED}"),
         ),
     ] {
-        assert_eq!(become_of(Tried::Pull(pull), None, false, &answers), expected);
+        assert_eq!(become_of(PreflightHead::Pull(pull), None, false, &answers), expected);
     }
 }
 
@@ -177,14 +177,14 @@ fn a_live_cluster_is_sent_only_what_a_writer_pushed() {
 fn live_clusters_are_asked_about_heads_for_the_default_branch() {
     let open = [pull(3, "topic", 'a'), pull(4, "other", 'a')];
     let of = |pull: &PullRequest, branch: &str| subject_of(pull, Way::Straight, (branch, commit('0')));
-    let group = Subject { pull: None, ..of(&open[0], "main") };
-    let gone = Subject { pull: Some(5), ..of(&open[0], "main") };
+    let group = CheckSubject { pull: None, ..of(&open[0], "main") };
+    let gone = CheckSubject { pull: Some(5), ..of(&open[0], "main") };
     for (subjects, expected) in [
         (vec![], None),
         (vec![of(&open[0], "release")], None),
-        (vec![of(&open[0], "release"), of(&open[1], "main")], Some(Tried::Pull(&open[1]))),
-        (vec![of(&open[0], "main"), of(&open[1], "main")], Some(Tried::Pull(&open[0]))),
-        (vec![group], Some(Tried::MergeGroup(&open[0].head))),
+        (vec![of(&open[0], "release"), of(&open[1], "main")], Some(PreflightHead::Pull(&open[1]))),
+        (vec![of(&open[0], "main"), of(&open[1], "main")], Some(PreflightHead::Pull(&open[0]))),
+        (vec![group], Some(PreflightHead::MergeGroup(&open[0].head))),
         (vec![gone], None),
     ] {
         assert_eq!(tried(&subjects, &open, "main").map(|(_, tried)| tried), expected);

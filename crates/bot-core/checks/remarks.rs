@@ -5,12 +5,16 @@ use std::collections::BTreeMap;
 use capstan_facts::{CheckConclusion, CheckRecord};
 use capstan_plan::proposal::CheckVerdict;
 
-use super::subject::Subject;
+use super::subject::CheckSubject;
 use crate::proposals::Remarks;
 
 /// The remarks on a commit that needs a check. `pressed` is the result of the last button pressed on its
 /// head.
-pub fn remarks_of(subject: &Subject, remarks: &BTreeMap<u64, Remarks>, pressed: Option<&String>) -> Remarks {
+pub fn remarks_of(
+    subject: &CheckSubject,
+    remarks: &BTreeMap<u64, Remarks>,
+    pressed: Option<&String>,
+) -> Remarks {
     let found = subject.pull.and_then(|number| remarks.get(&number));
     let mut all = found.cloned().unwrap_or_default();
     // Merging it merges all pull requests below it, so their approvals and blocks count for it, too.

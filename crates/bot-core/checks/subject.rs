@@ -13,7 +13,7 @@ pub const QUEUE_PREFIX: &str = "gh-readonly-queue/";
 
 /// A commit that needs a check: the head of a pull request, or of a merge group, which is the merge itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Subject {
+pub struct CheckSubject {
     /// The commit.
     pub head: CommitId,
     pub base_branch: String,
@@ -28,7 +28,7 @@ pub struct Subject {
     pub way: Way,
 }
 
-impl Subject {
+impl CheckSubject {
     /// Those below it in a stack, the lowest first.
     pub fn below(&self) -> &[u64] {
         match &self.way {
@@ -51,8 +51,8 @@ impl Facts {
     }
 
     /// A head for another branch, as if it were for the default branch.
-    pub fn as_for_default(&self, subject: &Subject) -> Subject {
-        Subject {
+    pub fn as_for_default(&self, subject: &CheckSubject) -> CheckSubject {
+        CheckSubject {
             base_branch: self.repository.default_branch.clone(),
             base_tip: self.base.commit.clone(),
             way: Way::Unknown(Unclear::Disagree),
@@ -70,8 +70,8 @@ impl Facts {
 }
 
 /// A pull request as a subject, on a branch with that tip.
-pub fn subject_of(pull: &PullRequest, way: Way, (branch, base_tip): (&str, CommitId)) -> Subject {
-    Subject {
+pub fn subject_of(pull: &PullRequest, way: Way, (branch, base_tip): (&str, CommitId)) -> CheckSubject {
+    CheckSubject {
         head: pull.head.clone(),
         base_branch: branch.to_owned(),
         base_tip,
@@ -88,10 +88,14 @@ pub fn base_of_group(group: &BranchHead) -> Option<&str> {
 }
 
 /// A merge group as a subject, on a branch with that tip.
-pub fn subject_of_group(facts: &Facts, group: &BranchHead, (branch, base_tip): (&str, CommitId)) -> Subject {
+pub fn subject_of_group(
+    facts: &Facts,
+    group: &BranchHead,
+    (branch, base_tip): (&str, CommitId),
+) -> CheckSubject {
     let way =
         if branch == facts.repository.default_branch { Way::Straight } else { Way::Aside(branch.to_owned()) };
-    Subject {
+    CheckSubject {
         way,
         head: group.commit.clone(),
         base_branch: branch.to_owned(),
@@ -102,8 +106,8 @@ pub fn subject_of_group(facts: &Facts, group: &BranchHead, (branch, base_tip): (
 }
 
 /// Subjects by head: GitHub shows one check for a commit, for all pull requests with that head.
-pub fn by_head(subjects: Vec<Subject>) -> Vec<Vec<Subject>> {
-    let mut by_head: BTreeMap<String, Vec<Subject>> = BTreeMap::new();
+pub fn by_head(subjects: Vec<CheckSubject>) -> Vec<Vec<CheckSubject>> {
+    let mut by_head: BTreeMap<String, Vec<CheckSubject>> = BTreeMap::new();
     for subject in subjects {
         by_head.entry(subject.head.as_str().to_owned()).or_default().push(subject);
     }

@@ -13,7 +13,8 @@ use capstan_plan::proposal::{CheckVerdict, DESTROY, Override, Stack, Stage, Uncl
 use capstan_plan::settings::{ManagementClusterUid, PreflightMode};
 use capstan_plan::upgrade::Upgrade;
 use capstan_report::{
-    CheckReport, Conclusion, Gate, Judged, JudgedCluster, Judgement, MergeBasis, StatusState, untouched,
+    CheckReport, Conclusion, Gate, JudgedCluster, Judgement, MergeBasis, PullJudgement, StatusState,
+    untouched,
 };
 
 use super::exemptions::{override_exemption, retirement_exemption};
@@ -23,10 +24,10 @@ use super::*;
 use crate::effects::{Effect, FirstStatus};
 use crate::facts::BranchNames;
 use crate::facts::Reporters;
-use crate::proposals::{Exemption, Remarks, Step};
+use crate::proposals::{DecisionStep, Exemption, Remarks};
 use crate::testing::{Case, V21, V22, commit, id, now, pull, tree, upgrade};
 
-fn subject(head: char) -> Subject {
+fn subject(head: char) -> CheckSubject {
     subject_of(&pull(3, "topic", head), Way::Straight, ("main", commit('0')))
 }
 
@@ -46,11 +47,11 @@ fn whatever_a_report_says_is_among_what_it_is_made_from() {
         Exemption { target: target.clone(), plan: None, rules: vec![("r".to_owned(), "why".to_owned())] };
     let changed = [
         inputs(&subject('b'), &remarks(), ""),
-        inputs(&Subject { base_tip: commit('9'), ..subject('a') }, &remarks(), ""),
-        inputs(&Subject { base_branch: "other".to_owned(), ..subject('a') }, &remarks(), ""),
-        inputs(&Subject { way: Way::Above(vec![2]), ..subject('a') }, &remarks(), ""),
-        inputs(&Subject { way: Way::Aside("x".to_owned()), ..subject('a') }, &remarks(), ""),
-        inputs(&Subject { way: Way::Unknown(Unclear::Disagree), ..subject('a') }, &remarks(), ""),
+        inputs(&CheckSubject { base_tip: commit('9'), ..subject('a') }, &remarks(), ""),
+        inputs(&CheckSubject { base_branch: "other".to_owned(), ..subject('a') }, &remarks(), ""),
+        inputs(&CheckSubject { way: Way::Above(vec![2]), ..subject('a') }, &remarks(), ""),
+        inputs(&CheckSubject { way: Way::Aside("x".to_owned()), ..subject('a') }, &remarks(), ""),
+        inputs(&CheckSubject { way: Way::Unknown(Unclear::Disagree), ..subject('a') }, &remarks(), ""),
         inputs(&subject('a'), &remarks(), "live"),
         inputs(&subject('a'), &Remarks { notes: vec!["a".to_owned()], ..remarks() }, ""),
         inputs(&subject('a'), &Remarks { blocked: vec!["a".to_owned()], ..remarks() }, ""),
@@ -87,19 +88,19 @@ fn whatever_a_report_says_is_among_what_it_is_made_from() {
         assert!(changed[..at].iter().all(|other| other != one), "{at} is told from those before it");
     }
     // The pull request's number, and the base as it last saw it, are in no report.
-    let same = Subject { pull: Some(99), seen_base: commit('8'), ..subject('a') };
+    let same = CheckSubject { pull: Some(99), seen_base: commit('8'), ..subject('a') };
     assert_eq!(inputs(&same, &remarks(), ""), none);
 }
 
 #[test]
 fn subjects_that_share_a_commit_share_a_report() {
-    let (one, other) = (subject('a'), Subject { base_branch: "other".to_owned(), ..subject('a') });
+    let (one, other) = (subject('a'), CheckSubject { base_branch: "other".to_owned(), ..subject('a') });
     let none = [Remarks::default(), Remarks::default()];
     let alone = inputs_of(std::slice::from_ref(&one), &none[..1], "x");
     assert_eq!(alone, inputs(&one, &none[0], "x"));
     let both = inputs_of(&[one.clone(), other], &none, "x");
     assert_ne!(both, alone);
-    let heads = by_head(vec![one.clone(), subject('b'), Subject { pull: Some(4), ..one }]);
+    let heads = by_head(vec![one.clone(), subject('b'), CheckSubject { pull: Some(4), ..one }]);
     assert_eq!(heads.iter().map(Vec::len).collect::<Vec<_>>(), [2, 1]);
 }
 
@@ -191,14 +192,14 @@ fn what_is_said_of_a_head_includes_what_is_below_it_and_its_button() {
     let all: BTreeMap<u64, Remarks> =
         [(2, of(&["below"], None)), (3, of(&["own"], Some(Stage::Offered)))].into_iter().collect();
     let pressed = "`merge`, pressed by `ada`: merged.".to_owned();
-    let above = Subject { way: Way::Above(vec![2]), ..subject('a') };
+    let above = CheckSubject { way: Way::Above(vec![2]), ..subject('a') };
     let remarks = remarks_of(&above, &all, Some(&pressed));
     assert_eq!(remarks.notes, ["own", "`merge`, pressed by `ada`: merged."]);
     assert_eq!(remarks.blocked, ["own blocks", "#2, which is below it: below blocks"]);
     // Only proposals have buttons.
-    let persons = remarks_of(&Subject { pull: Some(2), ..subject('a') }, &all, Some(&pressed));
+    let persons = remarks_of(&CheckSubject { pull: Some(2), ..subject('a') }, &all, Some(&pressed));
     assert_eq!(persons.notes, ["below"]);
-    assert!(remarks_of(&Subject { pull: None, ..subject('a') }, &all, None).says_nothing());
+    assert!(remarks_of(&CheckSubject { pull: None, ..subject('a') }, &all, None).says_nothing());
 }
 
 fn cluster(path: &str) -> ClusterId {
@@ -225,7 +226,7 @@ fn what_passes_passes_for_one_cluster_alone() {
         findings: [(id("gauss/peu02").target, vec![other()])].into_iter().collect(),
         ..Remarks::default()
     };
-    let mut judged = Judged::default();
+    let mut judged = PullJudgement::default();
     let both =
         || vec![judged_cluster("gauss/peu01", vec![error()]), judged_cluster("gauss/peu02", vec![error()])];
     // The new settings find the same, which is reported once.
@@ -399,18 +400,18 @@ fn a_live_cluster_is_asked_about_heads_that_a_writer_pushed() {
     let push = |after: char, actor: Option<&str>| {
         vec![Push { after: commit(after), actor: actor.map(str::to_owned), at: now() }]
     };
-    let no = |why: &str| Step::Decided(Trust::No(why.to_owned()));
+    let no = |why: &str| DecisionStep::Decided(Trust::No(why.to_owned()));
     for (pull, pushes, expected) in [
         (&fork, Some(push('a', Some("ada"))), no("Its head is in another repository.")),
         (&on, None, no("GitHub does not say who pushed its head.")),
         (
             &on,
             Some(push('b', Some("ada"))),
-            Step::Decided(Trust::NotYet("GitHub does not say who pushed its head.".to_owned())),
+            DecisionStep::Decided(Trust::NotYet("GitHub does not say who pushed its head.".to_owned())),
         ),
         (&on, Some(push('a', None)), no("The user who pushed its head no longer has an account.")),
-        (&on, Some(push('a', Some(own))), Step::Decided(Trust::Yes)),
-        (&on, Some(push('a', Some("ada"))), Step::Ask("ada".to_owned())),
+        (&on, Some(push('a', Some(own))), DecisionStep::Decided(Trust::Yes)),
+        (&on, Some(push('a', Some("ada"))), DecisionStep::Ask("ada".to_owned())),
     ] {
         assert_eq!(trust(pull, pushes.as_deref(), own), expected);
     }
@@ -431,8 +432,8 @@ fn nobody_is_asked_where_there_is_no_merge_to_be_tried() {
     let clusters: Vec<ClusterId> = vec![cluster("gauss/peu01")];
     let asked = |basis, mode| is_asked(&Reporters::default(), ("mc", &uid), (basis, "main"), &clusters, mode);
     // Without a reconciler nothing is missing, unless the settings require one.
-    assert_eq!(asked(MergeBasis::Merge, PreflightMode::Advisory), Asked::Silently);
-    assert!(matches!(asked(MergeBasis::Merge, PreflightMode::Required), Asked::No(_)));
+    assert_eq!(asked(MergeBasis::Merge, PreflightMode::Advisory), PreflightNeed::Silently);
+    assert!(matches!(asked(MergeBasis::Merge, PreflightMode::Required), PreflightNeed::No(_)));
     assert!(!Preflights::NONE.look_again());
     assert!(Preflights { is_settled: false, ..Preflights::NONE }.look_again());
 }
@@ -478,7 +479,7 @@ fn a_pull_request_of_capstans_that_destroys_a_cluster_is_exempt_where_it_is_merg
     let own = "capstan[bot]";
     let destroys = |number| pull(number, "capstan/destroy/gauss/peu01", 'a');
     let facts = Case::new().facts();
-    let group = Subject { pull: None, ..subject('a') };
+    let group = CheckSubject { pull: None, ..subject('a') };
     for (subject, pull, expected) in [
         (subject('a'), destroys(3), 1),
         (group.clone(), destroys(4), 1),
@@ -508,8 +509,9 @@ fn overrides_count_above_their_proposal_and_in_a_merge_group() {
         ..Remarks::default()
     };
     let facts = Case::new().offered("gauss/peu01").proposed(3, "gauss/peu01", 'a').facts();
-    let group = Subject { pull: None, ..subject('b') };
-    let above = |below: &[u64]| Subject { pull: Some(9), way: Way::Above(below.to_vec()), ..subject('b') };
+    let group = CheckSubject { pull: None, ..subject('b') };
+    let above =
+        |below: &[u64]| CheckSubject { pull: Some(9), way: Way::Above(below.to_vec()), ..subject('b') };
     for (subject, remarks, expected) in [
         (group.clone(), with(), 1),
         (above(&[3]), with(), 1),
@@ -517,7 +519,7 @@ fn overrides_count_above_their_proposal_and_in_a_merge_group() {
         // In the proposal itself it counts without this.
         (subject('a'), with(), 0),
         (group.clone(), Remarks::default(), 0),
-        (Subject { base_branch: "release".to_owned(), ..group }, with(), 0),
+        (CheckSubject { base_branch: "release".to_owned(), ..group }, with(), 0),
     ] {
         let remarks = [(3, remarks)].into_iter().collect();
         assert_eq!(overridden(&facts, &subject, &remarks).len(), expected, "{subject:?}");

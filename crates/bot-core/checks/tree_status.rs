@@ -10,13 +10,13 @@ use capstan_model::tree::CommitId;
 use capstan_report::{Fingerprint, Refusal, StatusState};
 
 use crate::effects::{Effect, FirstStatus, StatusOf, status_text};
-use crate::facts::Plans;
+use crate::facts::TargetPlans;
 
 /// The context of the status.
 const NAME: &str = "capstan/tree";
 
 /// Reports which targets cannot be planned.
-pub fn tree_status(tip: &CommitId, plans: &Plans) -> Effect {
+pub fn tree_status(tip: &CommitId, plans: &TargetPlans) -> Effect {
     let unplanned = plans.iter().filter(|(_, plan)| plan.is_err());
     let mut targets: Vec<String> = unplanned.map(|(proposal, _)| proposal.target.path().to_owned()).collect();
     targets.dedup();

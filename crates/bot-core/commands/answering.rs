@@ -8,9 +8,9 @@ use capstan_plan::verbs::Command;
 use capstan_report::markdown::prose;
 use capstan_report::{Answer, ProposalState, Refusal, refused, standing_answer};
 
-use crate::planned::Planned;
+use crate::planned::PlannedRun;
 use crate::proposals::{Outcome, ProposalOutcome};
-use crate::requests::{Kept, Request};
+use crate::requests::{DashboardWrite, Request};
 
 /// Plans shown in one answer; a comment has no room for more.
 pub(super) const MAX_PLANS: usize = 5;
@@ -19,13 +19,13 @@ pub(super) const MAX_STATUSES: usize = 20;
 
 /// What answers are made from.
 #[derive(Clone, Copy)]
-pub struct Told<'a> {
+pub struct AnswerContext<'a> {
     /// What is planned, and what people decided.
-    pub planned: Planned<'a>,
+    pub planned: PlannedRun<'a>,
     /// What became of proposals.
     pub outcome: &'a Outcome,
     /// Whether the dashboard notes what was decided.
-    pub kept: &'a Kept,
+    pub kept: &'a DashboardWrite,
 }
 
 /// What has to be found out or done before an answer is known.
@@ -58,7 +58,7 @@ pub type Concerned = Result<Vec<ProposalId>, Answer>;
 
 /// A command that was carried out and is answered.
 pub(super) struct Answering<'a> {
-    pub planned: Planned<'a>,
+    pub planned: PlannedRun<'a>,
     pub outcome: &'a Outcome,
     pub request: &'a Request,
     /// Its place in the request.
@@ -130,7 +130,7 @@ impl<'a> Answering<'a> {
             if let Some(one) = became.filter(|one| !said.contains(&one.state)) {
                 let why = Refusal::State.after(&format!("{}\n", prose(&one.why, 900)));
                 answer =
-                    answer.and(if is_remarked(one.state) { Answer::shown(why) } else { Answer::told(why) });
+                    answer.and(if is_remarked(one.state) { Answer::shown(why) } else { Answer::info(why) });
             }
         }
         answer
@@ -184,7 +184,7 @@ fn more_clusters(left: usize, where_to: &str) -> Answer {
     if left == 0 {
         Answer::default()
     } else {
-        Answer::told(format!("… and {}{where_to}.\n", count(left, "more cluster", "more clusters")))
+        Answer::info(format!("… and {}{where_to}.\n", count(left, "more cluster", "more clusters")))
     }
 }
 

@@ -5,10 +5,10 @@ use capstan_plan::verbs::OfCommit;
 use capstan_report::{Answer, Refusal, about, approvals_gate, approvals_in_words, refused, shown};
 
 use super::answering::Answering;
-use super::given::{Deciding, Given, NotedIn};
+use super::given::{CommandContext, Deciding, NotedIn};
 use crate::requests::Request;
 
-pub(super) fn hear(given: &mut Given<'_>, commit: &OfCommit) -> Answer {
+pub(super) fn hear(given: &mut CommandContext<'_>, commit: &OfCommit) -> Answer {
     let those = given.those();
     given.decide_each(&those, NotedIn::PullRequest, |one| decide(one, commit))
 }

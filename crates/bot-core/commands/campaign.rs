@@ -5,12 +5,12 @@ use capstan_plan::verbs::{Order, OrderWhat};
 use capstan_report::markdown::{code, prose};
 use capstan_report::{Answer, Refusal};
 
-use super::given::Given;
+use super::given::CommandContext;
 use super::pause::INSTEAD;
 use crate::facts::proposal_for;
 use crate::requests::GivenOrder;
 
-pub(super) fn hear(given: &mut Given<'_>, order: &Order) -> Answer {
+pub(super) fn hear(given: &mut CommandContext<'_>, order: &Order) -> Answer {
     let settings = given.ground.settings;
     let nothing_there = |why: &str| Answer::refused(Refusal::NothingThere, &format!("{why}\n"));
     let names: Vec<&str> = settings.campaigns.iter().map(|campaign| campaign.name.as_str()).collect();
@@ -34,7 +34,7 @@ pub(super) fn hear(given: &mut Given<'_>, order: &Order) -> Answer {
     }
     let stands = |note: &Note| campaigns.contains(&note.campaign) && note.memory.stopped.is_some();
     if order.what == OrderWhat::Resume && !given.decided.notes().iter().any(stands) {
-        return Answer::told("No campaign is stopped.\n");
+        return Answer::info("No campaign is stopped.\n");
     }
     if let Err(answer) = given.note_in_dashboard(INSTEAD) {
         return answer;
@@ -63,7 +63,7 @@ pub(super) fn hear(given: &mut Given<'_>, order: &Order) -> Answer {
         by: given.by().to_owned(),
         at: given.request.given_at,
     });
-    Answer::told(answer)
+    Answer::info(answer)
 }
 
 #[cfg(test)]

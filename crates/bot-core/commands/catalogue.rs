@@ -1,12 +1,12 @@
 //! Which file hears and answers each command. A new verb does not compile until it is named here.
 
-use capstan_plan::proposal::{Command as Wish, ProposalId};
+use capstan_plan::proposal::{ProposalCommand as Wish, ProposalId};
 use capstan_plan::upgrade::Side;
 use capstan_plan::verbs::{Command, OfCluster};
 use capstan_report::Answer;
 
 use super::answering::{Answering, Asks};
-use super::given::Given;
+use super::given::CommandContext;
 use super::rollback::RollBacks;
 use super::upgrade::ReleaseAsked;
 use super::{
@@ -40,7 +40,7 @@ pub(super) fn release(
 }
 
 /// Hears a command, and returns the answer where it is known at once.
-pub(super) fn hear(given: &mut Given<'_>) -> Option<Answer> {
+pub(super) fn hear(given: &mut CommandContext<'_>) -> Option<Answer> {
     match given.command {
         Command::Approve(commit) => Some(approve::hear(given, commit)),
         Command::Campaign(order) => Some(campaign::hear(given, order)),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use capstan_campaign::wording::minute;
 use capstan_facts::{EarlierPullRequest, PullRequestState};
 use capstan_model::tree::CommitId;
 use capstan_plan::command::CommentId;
@@ -16,9 +17,9 @@ use jiff::Timestamp;
 use super::answering::ClusterPullAsked;
 use crate::effects::{BranchThere, Desired, Published, awaits_pull};
 use crate::facts::{Facts, Write};
-use crate::planned::Planned;
-use crate::proposals::Step;
-use crate::requests::{ClusterChange, Request, RequestId, Wanted};
+use crate::planned::PlannedRun;
+use crate::proposals::DecisionStep;
+use crate::requests::{ClusterChange, ClusterRequest, Request, RequestId};
 
 /// Requests handled in one run: each renders the cluster and those that may have its name.
 const MOST: usize = 10;
@@ -27,7 +28,7 @@ const MOST: usize = 10;
 #[derive(Debug, Default)]
 pub struct WantedClusters {
     /// What is made.
-    pub made: Vec<((RequestId, usize), Wanted)>,
+    pub made: Vec<((RequestId, usize), ClusterRequest)>,
     /// Why nothing is made of the others.
     pub refused: BTreeMap<(RequestId, usize), Result<ClusterChange, String>>,
 }
@@ -37,7 +38,7 @@ pub fn wanted_clusters(requests: &[Request], mode: Mode) -> WantedClusters {
     let mut found = WantedClusters::default();
     for request in requests {
         for (at, command) in request.carried_out() {
-            let Some(wanted) = Wanted::of(command) else { continue };
+            let Some(wanted) = ClusterRequest::of(command) else { continue };
             let why = match mode {
                 Mode::Observe => "the settings say `mode: observe`, so Capstan opens no pull request",
                 Mode::Propose if found.made.len() < MOST => {
@@ -57,7 +58,7 @@ pub fn wanted_clusters(requests: &[Request], mode: Mode) -> WantedClusters {
 /// # Errors
 /// The answer where there is none.
 pub fn change_asked<'a>(
-    planned: Planned<'a>,
+    planned: PlannedRun<'a>,
     (request, at): (&Request, usize),
     asked: ClusterPullAsked<'_>,
 ) -> Result<(&'a ClusterChange, String), Answer> {
@@ -122,10 +123,10 @@ pub enum ClusterPullStep<'a> {
 pub fn cluster_pull<'a>(
     of: ClusterPullFacts<'a>,
     known: &ClusterPullAnswers,
-) -> Result<Step<ClusterPullStep<'a>, ClusterPullNeed>, OutsideTarget> {
+) -> Result<DecisionStep<ClusterPullStep<'a>, ClusterPullNeed>, OutsideTarget> {
     let ClusterPullFacts { facts, change, asked, .. } = of;
-    let says = |answer| Ok(Step::Decided(ClusterPullStep::Says(answer)));
-    let Some(newest) = &known.newest else { return Ok(Step::Ask(ClusterPullNeed::Newest)) };
+    let says = |answer| Ok(DecisionStep::Decided(ClusterPullStep::Says(answer)));
+    let Some(newest) = &known.newest else { return Ok(DecisionStep::Ask(ClusterPullNeed::Newest)) };
     if let Some(pull) = newest {
         if is_asked_for_by(&pull.body, asked.key) {
             return says(cluster_pull_answer(change.cluster(), pull.number, IsNew::Yes));
@@ -140,11 +141,12 @@ pub fn cluster_pull<'a>(
     if let Some(known) = facts.refusals.against(&write, of.now) {
         let why = format!(
             "GitHub refused it, and Capstan does not retry before {}: {}",
-            known.not_before, known.reason
+            minute(known.not_before),
+            known.reason
         );
         return says(not_done(change.cluster(), &why, Refusal::State));
     }
-    let Some(branch) = &known.branch else { return Ok(Step::Ask(ClusterPullNeed::Branch(write))) };
+    let Some(branch) = &known.branch else { return Ok(DecisionStep::Ask(ClusterPullNeed::Branch(write))) };
     let there = branch.as_ref().map(|(head, authorship)| {
         let written = match authorship {
             Authorship::Capstan { plan, .. } => Some(plan),
@@ -154,7 +156,7 @@ pub fn cluster_pull<'a>(
         BranchThere { head: head.clone(), is_own: written.is_some(), holds }
     });
     let desired = change.desired(facts, there.as_ref(), (pull, asked))?;
-    Ok(Step::Decided(ClusterPullStep::Writes(write, desired.map(Box::new))))
+    Ok(DecisionStep::Decided(ClusterPullStep::Writes(write, desired.map(Box::new))))
 }
 
 fn write_of(change: &ClusterChange, pull: &ClusterPull) -> Write {

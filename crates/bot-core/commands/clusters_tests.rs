@@ -12,7 +12,7 @@ use jiff::SignedDuration;
 
 use super::clusters::*;
 use crate::effects::Published;
-use crate::proposals::Step;
+use crate::proposals::DecisionStep;
 use crate::requests::{ClusterChange, Request};
 use crate::testing::{Case, comment, commit, now, source, town};
 
@@ -51,15 +51,15 @@ fn step(case: &Case, known: &ClusterPullAnswers) -> String {
     let (facts, change) = (case.facts(), retired());
     let of = ClusterPullFacts { facts: &facts, change: &change, origin: None, asked: asked(), now: now() };
     match cluster_pull(of, known).unwrap() {
-        Step::Ask(ClusterPullNeed::Newest) => "? Newest".to_owned(),
-        Step::Ask(ClusterPullNeed::Branch(write)) => format!("? Branch for {}", write.what()),
-        Step::Decided(ClusterPullStep::Says(answer)) => {
+        DecisionStep::Ask(ClusterPullNeed::Newest) => "? Newest".to_owned(),
+        DecisionStep::Ask(ClusterPullNeed::Branch(write)) => format!("? Branch for {}", write.what()),
+        DecisionStep::Decided(ClusterPullStep::Says(answer)) => {
             // Without what keeps Markdown from making links of it.
             let text = answer.text().replace('\u{200b}', "");
             text.split(" See `").next().unwrap_or_default().trim().to_owned()
         }
-        Step::Decided(ClusterPullStep::Writes(_, None)) => "a person's".to_owned(),
-        Step::Decided(ClusterPullStep::Writes(_, Some(desired))) => match desired.branch.step {
+        DecisionStep::Decided(ClusterPullStep::Writes(_, None)) => "a person's".to_owned(),
+        DecisionStep::Decided(ClusterPullStep::Writes(_, Some(desired))) => match desired.branch.step {
             BranchStep::Create => "creates".to_owned(),
             BranchStep::Keep => "keeps".to_owned(),
             BranchStep::Move { before } => format!("moves {}", &before.as_str()[..1]),
@@ -116,7 +116,7 @@ fn what_github_refused_is_not_tried_before_its_time() {
     let known = ClusterPullAnswers { newest: Some(None), branch: Some(None) };
     let change = retired();
     let of = ClusterPullFacts { facts: &facts, change: &change, origin: None, asked: asked(), now: now() };
-    let Ok(Step::Decided(ClusterPullStep::Writes(write, _))) = cluster_pull(of, &known) else {
+    let Ok(DecisionStep::Decided(ClusterPullStep::Writes(write, _))) = cluster_pull(of, &known) else {
         panic!("it is written");
     };
     assert_eq!(write.what(), format!("pull request {BRANCH}"));
@@ -126,7 +126,7 @@ fn what_github_refused_is_not_tried_before_its_time() {
     for (refused, expected) in [
         (
             waits,
-            "`gauss/peu01`: GitHub refused it, and Capstan does not retry before 2026-03-02T13:00:00Z: no.",
+            "`gauss/peu01`: GitHub refused it, and Capstan does not retry before 2026-03-02 13:00 UTC: no.",
         ),
         (passed, "creates"),
     ] {
@@ -193,7 +193,7 @@ fn a_command_about_a_cluster_that_could_not_be_made_says_why() {
         let clusters =
             crate::requests::AskedClusters::new(made.into_iter().map(|made| (place.clone(), made)).collect());
         let found = town().look(|planned| {
-            let planned = crate::planned::Planned { clusters: &clusters, ..planned };
+            let planned = crate::planned::PlannedRun { clusters: &clusters, ..planned };
             let found = change_asked(planned, (&request, 0), asked);
             found
                 .map(|(_, key)| key)

@@ -11,19 +11,19 @@ pub(super) const fn asks(from: &ClusterFrom) -> Asks<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Part, Told, part};
+    use super::super::{AnswerContext, CommandAnswer, part};
     use super::*;
     use crate::proposals::Outcome;
-    use crate::requests::Kept;
+    use crate::requests::DashboardWrite;
     use crate::testing::{comment, town};
 
     #[test]
     fn the_pull_request_is_opened_when_it_is_answered() {
         let request = comment(1, "ada", None, "/capstan create gauss/peu09 from aws/v22.0.0");
         let asked = town().heard(std::slice::from_ref(&request), |planned| {
-            let told = Told { planned, outcome: &Outcome::default(), kept: &Kept::Done };
+            let told = AnswerContext { planned, outcome: &Outcome::default(), kept: &DashboardWrite::Done };
             match part(told, &request, 0, None) {
-                Part::Asks(Asks::Cluster(asked)) => {
+                CommandAnswer::Asks(Asks::Cluster(asked)) => {
                     (asked.cluster.to_string(), asked.reason.map(str::to_owned), asked.page)
                 }
                 other => panic!("{other:?}"),

@@ -8,21 +8,21 @@ use capstan_plan::upgrade::Upgrade;
 use capstan_plan::verbs::Command;
 use capstan_report::{Answer, Refusal, not_noted, refused};
 
-use crate::facts::Plans;
-use crate::requests::{Decided, Ground, Noted, Request};
+use crate::facts::TargetPlans;
+use crate::requests::{Ground, Noted, Request, RunDecisions};
 
 /// The answer where there is no room for more.
 const TOO_MUCH: &str =
     "Its description has no room for more decisions: edit the release or the cluster instead.";
 
 /// A command of a request, with the facts and the decisions so far.
-pub(super) struct Given<'a> {
+pub(super) struct CommandContext<'a> {
     /// What people decided so far.
-    pub decided: &'a mut Decided,
+    pub decided: &'a mut RunDecisions,
     /// The facts, targets and settings that it is judged by.
     pub ground: Ground<'a>,
     /// The plans, with what was decided so far.
-    pub plans: &'a Plans,
+    pub plans: &'a TargetPlans,
     pub request: &'a Request,
     /// Its place there.
     pub at: usize,
@@ -46,11 +46,11 @@ pub(super) enum NotedIn {
 
 /// One of the proposals that a command decides about.
 pub(super) struct Deciding<'g, 'a> {
-    pub given: &'g mut Given<'a>,
+    pub given: &'g mut CommandContext<'a>,
     pub proposal: &'g ProposalId,
 }
 
-impl<'a> Given<'a> {
+impl<'a> CommandContext<'a> {
     /// The login of its author.
     pub(super) fn by(&self) -> &'a str {
         &self.request.by

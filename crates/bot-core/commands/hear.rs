@@ -3,17 +3,17 @@
 
 use std::collections::BTreeSet;
 
-use capstan_plan::proposal::{Command as Wish, ProposalId};
+use capstan_plan::proposal::{ProposalCommand as Wish, ProposalId};
 use capstan_plan::settings::Mode;
 
 use super::catalogue;
-use super::given::Given;
+use super::given::CommandContext;
 use super::replan;
 use super::rollback::RollBacks;
-use crate::facts::Plans;
-use crate::requests::{Decided, Ground, Request};
+use crate::facts::TargetPlans;
+use crate::requests::{Ground, Request, RunDecisions};
 
-impl Decided {
+impl RunDecisions {
     /// Adds the releases that are asked for now. The plans show then whether they are offered, and [`Self::hear`] takes the
     /// others back.
     pub fn hear_releases(&mut self, ground: Ground<'_>, requests: &[Request], rollbacks: &RollBacks) {
@@ -44,13 +44,18 @@ impl Decided {
 
     /// Adds what is asked for now; `plans` are those of what was decided so far. The proposals that it returns have to be
     /// planned again.
-    pub fn hear(&mut self, ground: Ground<'_>, requests: &[Request], plans: &Plans) -> BTreeSet<ProposalId> {
+    pub fn hear(
+        &mut self,
+        ground: Ground<'_>,
+        requests: &[Request],
+        plans: &TargetPlans,
+    ) -> BTreeSet<ProposalId> {
         let mut settled = self.take_back_releases(plans);
         for request in requests {
             let ended = ground.facts.ended_shared(request);
             self.hear_wish(ground, request, ended.as_deref());
             for (at, command) in request.carried_out() {
-                let mut given = Given {
+                let mut given = CommandContext {
                     decided: &mut *self,
                     ground,
                     plans,

@@ -6,5 +6,5 @@ use capstan_report::Answer;
 use super::answering::Answering;
 
 pub(super) fn answer(asked: &Answering<'_>) -> Answer {
-    Answer::told(command::help(asked.prefix()))
+    Answer::info(command::help(asked.prefix()))
 }

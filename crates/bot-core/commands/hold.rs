@@ -1,15 +1,15 @@
 //! `hold`: a cluster is left alone, until a day or until `unhold`.
 
 use capstan_plan::proposal::OnHold;
-use capstan_plan::verbs::Held;
+use capstan_plan::verbs::HoldArguments;
 use capstan_report::{Answer, hold_in_words, shown};
 
-use super::given::{Given, NotedIn};
+use super::given::{CommandContext, NotedIn};
 
 /// What people can do where nothing can be noted.
 pub(super) const INSTEAD: &str = "`hold` in `overlay/capstan.yaml` of the cluster holds it back";
 
-pub(super) fn hear(given: &mut Given<'_>, held: &Held) -> Answer {
+pub(super) fn hear(given: &mut CommandContext<'_>, held: &HoldArguments) -> Answer {
     let those = given.those();
     given.decide_each(&those, NotedIn::Apart { instead: INSTEAD }, |one| {
         let hold = OnHold::of(held, one.given.by());

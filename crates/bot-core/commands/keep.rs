@@ -5,17 +5,17 @@ use capstan_plan::upgrade::{Conflict, SettledConflict, Side};
 use capstan_plan::verbs::OfConflict;
 use capstan_report::{Answer, Refusal, not_settled, refused, settled};
 
-use super::given::{Deciding, Given, NotedIn};
+use super::given::{CommandContext, Deciding, NotedIn};
 
 const NOTED: NotedIn = NotedIn::Any { instead: "`upgrade.fields` in `.capstan.yaml` sets who owns a field" };
 
-pub(super) fn hear(given: &mut Given<'_>, named: &OfConflict, side: Side) -> Answer {
+pub(super) fn hear(given: &mut CommandContext<'_>, named: &OfConflict, side: Side) -> Answer {
     let those = meant(given, named);
     given.decide_each(&those, NOTED, |one| decide(one, named, side))
 }
 
 /// The clusters that have such a conflict. If none has, only the first cluster, so that the error appears once.
-fn meant(given: &Given<'_>, named: &OfConflict) -> Vec<ProposalId> {
+fn meant(given: &CommandContext<'_>, named: &OfConflict) -> Vec<ProposalId> {
     let mut all = given.those();
     let has = |proposal: &ProposalId| {
         let plan = given.plans.get(proposal).and_then(|plan| plan.as_ref().ok());

@@ -16,7 +16,7 @@ use jiff::Timestamp;
 use super::answering::Answering;
 use crate::effects::{CHECK, Effect, MergeOf, audits};
 use crate::facts::Write;
-use crate::planned::Planned;
+use crate::planned::PlannedRun;
 use crate::proposals::{BranchOwner, JudgedProposal, Outcome, held_in, is_automatic};
 use crate::requests::{Request, RequestId};
 
@@ -61,7 +61,7 @@ pub struct MergeSeen {
 
 /// The merge of a proposal, with everything that decides it.
 pub struct ProposalMerge<'a> {
-    planned: Planned<'a>,
+    planned: PlannedRun<'a>,
     due: &'a MergeDue<'a>,
     seen: MergeSeen,
     hold: Option<OnHold>,
@@ -97,7 +97,7 @@ pub struct MergeCame {
 /// The proposals whose merge is checked. In `mode: observe` nothing is merged, and everybody who asks for a merge gets
 /// that answer.
 pub fn merges_due<'r>(
-    planned: Planned<'_>,
+    planned: PlannedRun<'_>,
     requests: &'r [Request],
     outcome: &mut Outcome,
 ) -> Vec<MergeDue<'r>> {
@@ -118,7 +118,7 @@ pub fn merges_due<'r>(
 /// Who wants a proposal to be merged. `None` where nothing has to be checked: nobody asks, and no earlier request to
 /// GitHub may have to be withdrawn.
 fn merge_wishes<'r>(
-    planned: Planned<'_>,
+    planned: PlannedRun<'_>,
     requests: &'r [Request],
     (proposal, judged): (&ProposalId, &JudgedProposal),
     outcome: &Outcome,
@@ -152,7 +152,7 @@ impl MergeDue<'_> {
 
 impl<'a> ProposalMerge<'a> {
     /// The merge of a proposal, as far as it is known now.
-    pub fn new(planned: Planned<'a>, due: &'a MergeDue<'a>, seen: MergeSeen, outcome: &Outcome) -> Self {
+    pub fn new(planned: PlannedRun<'a>, due: &'a MergeDue<'a>, seen: MergeSeen, outcome: &Outcome) -> Self {
         let hold = held_in(planned, outcome, &due.proposal);
         let members = outcome.members_of(planned.facts, &due.proposal);
         Self { planned, due, seen, hold, members }
@@ -306,7 +306,7 @@ fn step_for(request: &Request, facts: &MergeFacts<'_>, head: &CommitId) -> Merge
 /// What GitHub is asked for a step; `None` where it is asked nothing.
 const fn merge_call(step: &MergeStep) -> Option<MergeCall> {
     match step {
-        MergeStep::Refuse(_) | MergeStep::Stands(_) | MergeStep::LookAgain => None,
+        MergeStep::Refuse(_) | MergeStep::WaitsForGitHub(_) | MergeStep::LookAgain => None,
         MergeStep::Now(method) => Some(MergeCall::Now(*method)),
         MergeStep::Enqueue => Some(MergeCall::Enqueue),
         MergeStep::WhenReady { method, .. } => Some(MergeCall::WhenReady(*method)),
@@ -315,12 +315,12 @@ const fn merge_call(step: &MergeStep) -> Option<MergeCall> {
 
 /// What was merged by an earlier run that died before it answered is merged; who asks for an open one of which nothing
 /// came yet is answered later.
-pub fn note_unheard(planned: Planned<'_>, requests: &[Request], outcome: &mut Outcome) {
+pub fn note_unheard(planned: PlannedRun<'_>, requests: &[Request], outcome: &mut Outcome) {
     let facts = planned.facts;
     for request in requests.iter().filter(|request| request.carries_out(Verb::Merge)) {
         let is_merged = request.pull.as_ref().is_some_and(|pull| pull.state == PullRequestState::Merged);
         if is_merged {
-            let words = Answer::told(format!("#{} is merged.\n", request.number));
+            let words = Answer::info(format!("#{} is merged.\n", request.number));
             outcome.merges.entry(request.id()).or_insert(words);
         } else if facts.carrier_of(request).is_some_and(|id| facts.proposals.contains_key(&id))
             && !outcome.merges.contains_key(&request.id())

@@ -50,7 +50,7 @@ fn who_wants_a_merge() {
 }
 
 #[test]
-fn where_the_settings_say_observe_all_who_ask_for_a_merge_are_told_so() {
+fn all_who_ask_for_a_merge_get_an_answer_where_the_settings_say_observe() {
     let case = one().settings(|settings| settings.mode = Mode::Observe);
     let mut requests = asks("/capstan merge");
     requests.push(comment(2, "eve", None, "/capstan merge"));
@@ -349,12 +349,12 @@ fn what_is_merged_is_the_commit_that_was_named() {
         assert_eq!(matches!(step, MergeStep::Now(MergeMethod::Squash)), merges, "{text}: {step:?}");
         assert_eq!(merge_call(&step).is_some(), merges);
     }
-    let stands = MergeStep::Stands(Standstill::Queued(By::Capstan));
+    let stands = MergeStep::WaitsForGitHub(Standstill::Queued(By::Capstan));
     assert_eq!(merge_call(&stands), None);
 }
 
 #[test]
-fn all_who_asked_are_told_of_a_merge_that_failed() {
+fn all_who_asked_for_a_merge_get_an_answer_when_it_fails() {
     let mut requests = asks("/capstan merge");
     requests.push(comment(2, "eve", Some(&one().open[0]), "/capstan merge"));
     let mut outcome = outcome(&one(), "gauss/peu01", &BranchOwner::Capstan);

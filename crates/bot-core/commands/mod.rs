@@ -43,7 +43,7 @@ mod unhold;
 mod unskip;
 mod upgrade;
 
-pub use self::answering::{Asks, ClusterPullAsked, Concerned, Told};
+pub use self::answering::{AnswerContext, Asks, ClusterPullAsked, Concerned};
 pub use self::clusters::{
     ClusterPullAnswers, ClusterPullFacts, ClusterPullNeed, ClusterPullStep, WantedClusters, change_asked,
     cluster_pull, cluster_pull_said, wanted_clusters,
@@ -51,7 +51,7 @@ pub use self::clusters::{
 pub use self::merge::{
     MergeCame, MergeDue, MergeSeen, MergeTurn, MergeWish, ProposalMerge, merges_due, note_unheard,
 };
-pub use self::part::{Part, part};
+pub use self::part::{CommandAnswer, part};
 pub use self::preflight::heads_to_try;
 pub use self::render::{RenderAnswers, RenderNeed, Rendering, render};
 pub use self::retarget::retargeted;

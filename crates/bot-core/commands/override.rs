@@ -5,9 +5,9 @@ use capstan_plan::proposal::Override;
 use capstan_plan::verbs::Overruled;
 use capstan_report::{Answer, Refusal, override_in_words, refused, shown};
 
-use super::given::{Given, NotedIn};
+use super::given::{CommandContext, NotedIn};
 
-pub(super) fn hear(given: &mut Given<'_>, overruled: &Overruled) -> Answer {
+pub(super) fn hear(given: &mut CommandContext<'_>, overruled: &Overruled) -> Answer {
     let those = given.those();
     given.decide_each(&those, NotedIn::PullRequest, |one| {
         let target = one.target();

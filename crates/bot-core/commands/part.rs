@@ -7,13 +7,12 @@ use capstan_report::{
     untold_refusal,
 };
 
-use super::answering::{Answering, Asks, Concerned, Told};
+use super::answering::{AnswerContext, Answering, Asks, Concerned};
 use super::catalogue;
-use crate::requests::{Kept, Request};
+use crate::requests::{DashboardWrite, Request};
 
-/// The answer to one command.
 #[derive(Debug, Clone)]
-pub enum Part<'a> {
+pub enum CommandAnswer<'a> {
     /// This is the answer.
     Says(Answer),
     /// Something has to be found out or done first.
@@ -22,31 +21,33 @@ pub enum Part<'a> {
 
 /// The answer to one of a request's commands, by its place. `concerned` answers [`Asks::Concerned`].
 pub fn part<'a>(
-    Told { planned, outcome, kept }: Told<'a>,
+    AnswerContext { planned, outcome, kept }: AnswerContext<'a>,
     request: &'a Request,
     at: usize,
     concerned: Option<&'a Concerned>,
-) -> Part<'a> {
+) -> CommandAnswer<'a> {
     let prefix = &planned.settings.commands.prefix;
     let command = match request.commands.get(at) {
-        None => return Part::Says(Answer::default()),
-        Some(_) if request.hearing == Hearing::Edited => return Part::Says(edited_refusal(prefix.as_str())),
+        None => return CommandAnswer::Says(Answer::default()),
+        Some(_) if request.hearing == Hearing::Edited => {
+            return CommandAnswer::Says(edited_refusal(prefix.as_str()));
+        }
         Some(Ok(command)) => command,
         Some(Err(error)) => {
-            return Part::Says(Answer::refused(Refusal::NotUnderstood, &error.answer(prefix)));
+            return CommandAnswer::Says(Answer::refused(Refusal::NotUnderstood, &error.answer(prefix)));
         }
     };
     let written = format!("{prefix} {}", command.verb().word());
     if !request.carried_out().any(|(place, _)| place == at) {
-        return Part::Says(not_carried_out(request, at, command, &written));
+        return CommandAnswer::Says(not_carried_out(request, at, command, &written));
     }
-    if let Kept::Not(why) = kept
+    if let DashboardWrite::Not(why) = kept
         && let Some(instead) = planned.decided.instead_of_dashboard(request, at)
     {
-        return Part::Says(not_noted(&written, why, instead));
+        return CommandAnswer::Says(not_noted(&written, why, instead));
     }
     let asked = Answering { planned, outcome, request, at, command, concerned };
-    catalogue::answer(&asked).map_or_else(Part::Asks, Part::Says)
+    catalogue::answer(&asked).map_or_else(CommandAnswer::Asks, CommandAnswer::Says)
 }
 
 /// Why a command is not carried out.

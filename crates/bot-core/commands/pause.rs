@@ -1,23 +1,23 @@
 //! `pause`: nothing is opened, written or merged in the repository.
 
 use capstan_plan::proposal::Paused;
-use capstan_plan::verbs::Reason;
+use capstan_plan::verbs::ReasonArgument;
 use capstan_report::markdown::prose;
 use capstan_report::{Answer, pause_in_words};
 
-use super::given::Given;
+use super::given::CommandContext;
 
 /// What people can do where nothing can be noted.
 pub(super) const INSTEAD: &str = "`mode: observe` in `.capstan.yaml` stops all writes";
 
-pub(super) fn hear(given: &mut Given<'_>, Reason(reason): &Reason) -> Answer {
+pub(super) fn hear(given: &mut CommandContext<'_>, ReasonArgument(reason): &ReasonArgument) -> Answer {
     let pause = Paused { by: given.by().to_owned(), reason: reason.clone(), since: given.ground.facts.today };
     if let Err(answer) = given.note_in_dashboard(INSTEAD) {
         return answer;
     }
     let words = prose(&pause_in_words(&pause), 600);
     given.decided.set_pause(Some(pause));
-    Answer::told(format!(
+    Answer::info(format!(
         "{words} Nothing is opened, written or merged in this repository; `{} resume` undoes it.\n",
         given.prefix()
     ))

@@ -1,6 +1,6 @@
 //! `plan`: each cluster's plan at length, whether or not it is offered.
 
-use capstan_plan::proposal::{Drafted, ProposalId, SidebarStanding, Wanted, wanted};
+use capstan_plan::proposal::{Drafted, ProposalId, ProposalPlan, SidebarStanding, wanted};
 use capstan_report::{Answer, Proposal, Refusal, plan_answer, refused, standing_answer};
 
 use super::answering::{Answering, Asks, Each, MAX_PLANS};
@@ -19,7 +19,7 @@ fn of_one(asked: &Answering<'_>, proposal: &ProposalId, plans: usize) -> Answer 
     let target = proposal.target.path();
     let Some(plan) = planned.plans.get(proposal) else { return asked.missing(proposal) };
     match (wanted(&proposal.kind, plan), plan) {
-        (Wanted::Offer(offer), Ok(upgrade)) => plan_answer(
+        (ProposalPlan::Offer(offer), Ok(upgrade)) => plan_answer(
             &Proposal {
                 upgrade,
                 source: &offer.source,
@@ -35,12 +35,12 @@ fn of_one(asked: &Answering<'_>, proposal: &ProposalId, plans: usize) -> Answer 
             },
             plans,
         ),
-        (Wanted::Blocked { why }, _) => {
+        (ProposalPlan::Blocked { why }, _) => {
             let why = format!("the upgrade is blocked. {}", why.join(" "));
             refused(target, &why, Refusal::Blocked)
         }
-        (Wanted::Nothing { why, rest }, _) => standing_answer(target, rest.into(), &why),
-        (Wanted::Unplannable { why }, _) => refused(target, &why, Refusal::State),
-        (Wanted::Offer(_), Err(why)) => refused(target, why, Refusal::State),
+        (ProposalPlan::Nothing { why, rest }, _) => standing_answer(target, rest.into(), &why),
+        (ProposalPlan::Unplannable { why }, _) => refused(target, &why, Refusal::State),
+        (ProposalPlan::Offer(_), Err(why)) => refused(target, why, Refusal::State),
     }
 }

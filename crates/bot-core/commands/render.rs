@@ -17,8 +17,8 @@ use capstan_report::{Answer, BlockKey, MergeBasis, Refusal};
 use crate::checks::{Comparison, InventoryPlans};
 use crate::effects::{CommitFiles, DesiredBranch, Effect, Published};
 use crate::facts::Scopes;
-use crate::planned::Planned;
-use crate::proposals::Step;
+use crate::planned::PlannedRun;
+use crate::proposals::DecisionStep;
 use crate::requests::Request;
 
 /// So many clusters are named in an answer and in a commit.
@@ -64,17 +64,17 @@ pub struct Rendering<'a> {
 /// What becomes of a request to render: something is put on its branch, or there is only an answer.
 pub fn render<'a: 'k, 'k>(
     request: &'a Request,
-    planned: Planned<'a>,
+    planned: PlannedRun<'a>,
     known: &'k RenderAnswers,
-) -> Step<Result<Box<Rendering<'k>>, Answer>, RenderNeed<'k>> {
-    let says = |answer| Step::Decided(Err(answer));
+) -> DecisionStep<Result<Box<Rendering<'k>>, Answer>, RenderNeed<'k>> {
+    let says = |answer| DecisionStep::Decided(Err(answer));
     let not = |why: &str| says(not_rendered(&[why.to_owned()]));
     let pull = match branch_to_render(request, planned) {
         Ok(pull) => pull,
         Err(why) => return not(why),
     };
     let comparison = match &known.comparison {
-        None => return Step::Ask(RenderNeed::Comparison(pull)),
+        None => return DecisionStep::Ask(RenderNeed::Comparison(pull)),
         Some(None) => return not("GitHub has not computed its merge yet: repeat the command in a minute"),
         Some(Some(comparison)) if comparison.basis != MergeBasis::Merge => {
             return not("it conflicts with its base: merge the base into it first");
@@ -85,9 +85,9 @@ pub fn render<'a: 'k, 'k>(
         return not("the settings name no inventory");
     };
     let plans = match &known.plans {
-        None => return Step::Ask(RenderNeed::Plans(comparison)),
+        None => return DecisionStep::Ask(RenderNeed::Plans(comparison)),
         Some(None) => {
-            return says(Answer::told("It does not change the inventory: there is nothing to render.\n"));
+            return says(Answer::info("It does not change the inventory: there is nothing to render.\n"));
         }
         Some(Some(Err(why))) => return not(why),
         Some(Some(Ok(plans))) => plans,
@@ -97,13 +97,13 @@ pub fn render<'a: 'k, 'k>(
         Ok(inline) => inline,
         Err(against) => return says(not_rendered(&against)),
     };
-    let Some(head) = &known.head else { return Step::Ask(RenderNeed::Head(pull)) };
+    let Some(head) = &known.head else { return DecisionStep::Ask(RenderNeed::Head(pull)) };
     if let Some(path) = moved_file(&inline.upgrades, comparison.after.as_ref(), head.tree.as_ref()) {
         return not(&format!("the base branch has changed `{path}` since: merge it into this branch first"));
     }
-    let Some(scopes) = &known.scopes else { return Step::Ask(RenderNeed::Scopes(comparison)) };
+    let Some(scopes) = &known.scopes else { return DecisionStep::Ask(RenderNeed::Scopes(comparison)) };
     let key = &planned.facts.key;
-    Step::Decided(Ok(Box::new(Rendering { request, pull, inline, head, scopes, key })))
+    DecisionStep::Decided(Ok(Box::new(Rendering { request, pull, inline, head, scopes, key })))
 }
 
 impl Rendering<'_> {
@@ -162,7 +162,10 @@ impl Rendering<'_> {
 ///
 /// # Errors
 /// There is none: why, as a part of a sentence.
-fn branch_to_render<'r>(request: &'r Request, planned: Planned<'_>) -> Result<&'r PullRequest, &'static str> {
+fn branch_to_render<'r>(
+    request: &'r Request,
+    planned: PlannedRun<'_>,
+) -> Result<&'r PullRequest, &'static str> {
     let pull = request.pull.as_ref().ok_or("this is not a pull request")?;
     let default_branch = &planned.facts.repository.default_branch;
     if planned.settings.mode == Mode::Observe {
@@ -221,10 +224,10 @@ fn rendered(inline: &Inline) -> Answer {
     let left = left_in_words(inline);
     if inline.upgrades.is_empty() {
         let text = "Every base matches the inventory: there is nothing to render.\n";
-        return Answer::told(text.to_owned() + &left);
+        return Answer::info(text.to_owned() + &left);
     }
     let clusters = inline.upgrades.iter().map(|upgrade| code(upgrade.target.path(), 200));
-    Answer::told(format!(
+    Answer::info(format!(
         "Rendered on this branch: {}. The check shows what a merge changes in {}.\n{left}",
         list(&few(clusters, MOST_NAMED, "more")),
         if inline.upgrades.len() == 1 { "it" } else { "them" },
@@ -360,14 +363,14 @@ mod tests {
     fn step(case: &Case, known: &RenderAnswers) -> String {
         let request = comment(1, "ada", Some(&open(case, 9)), "/capstan render");
         case.look(|planned| match render(&request, planned, known) {
-            Step::Ask(RenderNeed::Comparison(pull)) => format!("? merge of #{}", pull.number),
-            Step::Ask(RenderNeed::Head(pull)) => format!("? head of #{}", pull.number),
-            Step::Ask(RenderNeed::Plans(_)) => "? Plans".to_owned(),
-            Step::Ask(RenderNeed::Scopes(_)) => "? Scopes".to_owned(),
-            Step::Decided(Err(answer)) => {
+            DecisionStep::Ask(RenderNeed::Comparison(pull)) => format!("? merge of #{}", pull.number),
+            DecisionStep::Ask(RenderNeed::Head(pull)) => format!("? head of #{}", pull.number),
+            DecisionStep::Ask(RenderNeed::Plans(_)) => "? Plans".to_owned(),
+            DecisionStep::Ask(RenderNeed::Scopes(_)) => "? Scopes".to_owned(),
+            DecisionStep::Decided(Err(answer)) => {
                 answer.text().split(" See `").next().unwrap_or_default().trim().to_owned()
             }
-            Step::Decided(Ok(rendering)) => match rendering.branch() {
+            DecisionStep::Decided(Ok(rendering)) => match rendering.branch() {
                 Ok(branch) => format!("{} by {} files", branch.name, branch.entries().len()),
                 Err(_) => "outside".to_owned(),
             },
@@ -459,7 +462,7 @@ mod tests {
             ),
         ] {
             let said = case.look(|planned| match render(&request, planned, &known) {
-                Step::Decided(Ok(rendering)) => rendering.said(ended).text().to_owned(),
+                DecisionStep::Decided(Ok(rendering)) => rendering.said(ended).text().to_owned(),
                 _ => panic!("it is put on the branch"),
             });
             assert!(said.starts_with(expected), "{said}");

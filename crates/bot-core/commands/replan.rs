@@ -1,6 +1,6 @@
 //! `replan`: the proposal of the pull request is rebuilt, over people's commits.
 
-use capstan_plan::proposal::Command as Wish;
+use capstan_plan::proposal::ProposalCommand as Wish;
 use capstan_report::Answer;
 
 use super::answering::Answering;

@@ -2,18 +2,18 @@
 
 use capstan_report::Answer;
 
-use super::given::Given;
+use super::given::CommandContext;
 use super::pause;
 
-pub(super) fn hear(given: &mut Given<'_>) -> Answer {
+pub(super) fn hear(given: &mut CommandContext<'_>) -> Answer {
     if given.decided.pause().is_none() {
-        return Answer::told("Capstan is not paused in this repository.\n");
+        return Answer::info("Capstan is not paused in this repository.\n");
     }
     if let Err(answer) = given.note_in_dashboard(pause::INSTEAD) {
         return answer;
     }
     given.decided.set_pause(None);
-    Answer::told("Capstan continues in this repository.\n")
+    Answer::info("Capstan continues in this repository.\n")
 }
 
 #[cfg(test)]

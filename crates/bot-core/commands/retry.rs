@@ -4,7 +4,7 @@ use capstan_report::Answer;
 
 /// What is said once what GitHub refused of a pull request is tried again.
 pub fn retry_answer(refused: &[String]) -> Answer {
-    Answer::told(if refused.is_empty() {
+    Answer::info(if refused.is_empty() {
         "GitHub has refused no write for this pull request that Capstan is not already retrying.\n".to_owned()
     } else {
         format!("Capstan retries now: {}.\n", refused.join(", "))

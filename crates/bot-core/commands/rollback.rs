@@ -8,7 +8,7 @@ use capstan_model::source::SourceId;
 use capstan_model::tree::{CommitId, Tree};
 use capstan_model::wording::sentence;
 use capstan_plan::proposal::{
-    Decisions, Draft, Merged, ProposalId, RollBack, RolledBack, SourceState, carrier_of, roll_back,
+    Decisions, Draft, MergedProposal, ProposalId, RollBack, RolledBack, SourceState, carrier_of, roll_back,
 };
 use capstan_plan::settings::RepositorySettings;
 use capstan_plan::verbs::{Back, Command};
@@ -18,12 +18,12 @@ use capstan_report::{Answer, Refusal, refused};
 use super::answering::Answering;
 use super::upgrade::{ReleaseAsked, asked_for};
 use crate::facts::{Facts, Scopes, part_id, settings_in};
-use crate::proposals::Step;
-use crate::requests::{Ground, Place, Request};
+use crate::proposals::DecisionStep;
+use crate::requests::{CommandIndex, Ground, Request};
 
 /// What each command comes to, by its place; else why nothing is offered, as the answer's sentence.
 #[derive(Debug, Default)]
-pub struct RollBacks(BTreeMap<Place, Result<(ProposalId, RollBack), String>>);
+pub struct RollBacks(BTreeMap<CommandIndex, Result<(ProposalId, RollBack), String>>);
 
 impl RollBacks {
     /// Notes what a command comes to.
@@ -74,8 +74,11 @@ pub enum RollBackNeed {
 
 impl RollBackAsked<'_> {
     /// What it comes to, or what has to be known first. The commits of the merged upgrade say it, not Capstan's records.
-    pub fn find(&self, found: &RollBackFound) -> Step<Result<(ProposalId, RollBack), String>, RollBackNeed> {
-        self.found(found).map_or_else(Step::Ask, Step::Decided)
+    pub fn find(
+        &self,
+        found: &RollBackFound,
+    ) -> DecisionStep<Result<(ProposalId, RollBack), String>, RollBackNeed> {
+        self.found(found).map_or_else(DecisionStep::Ask, DecisionStep::Decided)
     }
 
     fn found(&self, found: &RollBackFound) -> Result<Result<(ProposalId, RollBack), String>, RollBackNeed> {
@@ -115,7 +118,7 @@ impl RollBackAsked<'_> {
         let recorded = |tree: &dyn Tree| settings_in(tree, &cluster)?.release;
         let before = before.and_then(|before| recorded(before.tree.as_ref()));
         let now = recorded(facts.base.tree.as_ref());
-        let merged = Merged { before: before.as_ref(), brought: brought.as_ref(), now: now.as_ref() };
+        let merged = MergedProposal { before: before.as_ref(), brought: brought.as_ref(), now: now.as_ref() };
         Ok(roll_back(merged).map(|back| (proposal, back)).map_err(|why| format!("#{number}: {why}")))
     }
 }
@@ -318,11 +321,11 @@ mod tests {
         loop {
             let of = RollBackAsked { ground, request: &request, command, back };
             let need = match of.find(&found) {
-                Step::Ask(need) => need,
-                Step::Decided(Ok((proposal, back))) => {
+                DecisionStep::Ask(need) => need,
+                DecisionStep::Decided(Ok((proposal, back))) => {
                     return (asked.join(", "), format!("{proposal} from {} to {}", back.leaves, back.to));
                 }
-                Step::Decided(Err(why)) => return (asked.join(", "), why),
+                DecisionStep::Decided(Err(why)) => return (asked.join(", "), why),
             };
             asked.push(match &need {
                 RollBackNeed::Newest(branches) => format!("newest of {}", branches.join(" ")),

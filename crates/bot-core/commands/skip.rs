@@ -1,12 +1,12 @@
 //! `skip`: a release is not offered to a cluster again. Without a name the proposal of the pull request is closed; for a named
 //! cluster, or one of a shared pull request, that is noted.
 
-use capstan_plan::proposal::{Command as Wish, Skipped, offer_name};
+use capstan_plan::proposal::{ProposalCommand as Wish, Skipped, offer_name};
 use capstan_plan::verbs::OfCluster;
 use capstan_report::{Answer, ProposalState, Refusal, about, refused};
 
 use super::answering::Answering;
-use super::given::{Deciding, Given, NotedIn};
+use super::given::{CommandContext, Deciding, NotedIn};
 
 /// What is wished of the proposal.
 pub(super) const WISH: Wish = Wish::Skip;
@@ -14,7 +14,7 @@ pub(super) const WISH: Wish = Wish::Skip;
 const NOTED: NotedIn =
     NotedIn::Apart { instead: "`upgrade.fields` in `.capstan.yaml` sets who owns a field" };
 
-pub(super) fn hear(given: &mut Given<'_>, OfCluster(named): &OfCluster) -> Option<Answer> {
+pub(super) fn hear(given: &mut CommandContext<'_>, OfCluster(named): &OfCluster) -> Option<Answer> {
     if named.is_none() && !given.request.is_tick() && !given.is_ended {
         return None;
     }
@@ -68,7 +68,7 @@ pub(super) fn answer(asked: &Answering<'_>, OfCluster(named): &OfCluster) -> Ans
     // That nothing is open then is what was asked for, and the description says why.
     let is_declined =
         |one| asked.outcome.proposals.get(one).is_some_and(|one| one.state == ProposalState::Declined);
-    if proposals.iter().all(is_declined) { Answer::shown(answer.text()) } else { Answer::told(answer.text()) }
+    if proposals.iter().all(is_declined) { Answer::shown(answer.text()) } else { Answer::info(answer.text()) }
 }
 
 #[cfg(test)]

@@ -8,10 +8,10 @@ use super::answering::{Answering, Asks, Each, MAX_STATUSES};
 
 pub(super) fn answer<'a>(asked: &Answering<'a>) -> Result<Answer, Asks<'a>> {
     let pause = asked.planned.decided.pause().map(pause_in_words);
-    let pause = pause.map(|pause| Answer::told(format!("{}\n", prose(&pause, 600)))).unwrap_or_default();
+    let pause = pause.map(|pause| Answer::info(format!("{}\n", prose(&pause, 600)))).unwrap_or_default();
     let each = Each { none: "", most: MAX_STATUSES, more: "" };
     let all = asked.of_each(&each, |proposal, _| {
-        asked.outcome.told_of(proposal).iter().map(|one| of_one(asked, one)).collect()
+        asked.outcome.shown_of(proposal).iter().map(|one| of_one(asked, one)).collect()
     });
     all.map(|all| pause.and(all))
 }

@@ -8,7 +8,7 @@ use capstan_report::{Answer, DashboardRecord, Refusal};
 
 use super::*;
 use crate::proposals::Outcome;
-use crate::requests::{Kept, Request, UnseenBranch};
+use crate::requests::{DashboardWrite, Request, UnseenBranch};
 use crate::testing::{
     Case, V21, answered, block, comment, commit, decided_of, id, key, now, open, pull, said_at_once, tick,
     town,
@@ -247,10 +247,10 @@ fn an_answer_lists_the_targets_of_a_pull_request_and_counts_the_rest() {
     let text = |command: &str, concerned: Concerned| {
         let request = comment(1, "ada", Some(&on), command);
         case.heard(std::slice::from_ref(&request), |planned| {
-            let told = Told { planned, outcome: &Outcome::default(), kept: &Kept::Done };
+            let told = AnswerContext { planned, outcome: &Outcome::default(), kept: &DashboardWrite::Done };
             match part(told, &request, 0, Some(&concerned)) {
-                Part::Says(answer) => answer.text(),
-                Part::Asks(asks) => panic!("{asks:?}"),
+                CommandAnswer::Says(answer) => answer.text(),
+                CommandAnswer::Asks(asks) => panic!("{asks:?}"),
             }
         })
     };
@@ -288,18 +288,18 @@ fn what_is_not_carried_out_says_why() {
         (asked("/capstan nonsense"), "nonsense"),
     ] {
         case.heard(std::slice::from_ref(&request), |planned| {
-            let told = Told { planned, outcome: &Outcome::default(), kept: &Kept::Done };
-            let Part::Says(answer) = part(told, &request, 0, None) else { panic!("it is said") };
+            let told = AnswerContext { planned, outcome: &Outcome::default(), kept: &DashboardWrite::Done };
+            let CommandAnswer::Says(answer) = part(told, &request, 0, None) else { panic!("it is said") };
             assert!(answer.is_refusal(), "{}", answer.text());
             assert!(answer.text().contains(part_of_it), "{part_of_it}: {}", answer.text());
         });
     }
     // Of a command that is not there nothing is said.
     let nothing = case.look(|planned| {
-        let told = Told { planned, outcome: &Outcome::default(), kept: &Kept::Done };
+        let told = AnswerContext { planned, outcome: &Outcome::default(), kept: &DashboardWrite::Done };
         match part(told, &asked("/capstan hold"), 7, None) {
-            Part::Says(answer) => answer.text(),
-            Part::Asks(asks) => format!("{asks:?}"),
+            CommandAnswer::Says(answer) => answer.text(),
+            CommandAnswer::Asks(asks) => format!("{asks:?}"),
         }
     });
     assert_eq!(nothing, "");
@@ -309,11 +309,11 @@ fn what_is_not_carried_out_says_why() {
 fn what_the_dashboard_does_not_take_was_not_decided() {
     let case = town();
     let request = comment(1, "ada", None, "/capstan hold for kiel/peu01");
-    let not = Kept::Not("GitHub refuses the dashboard issue: issues are off".to_owned());
-    for (kept, is_refused) in [(Kept::Done, false), (Kept::Later, false), (not, true)] {
+    let not = DashboardWrite::Not("GitHub refuses the dashboard issue: issues are off".to_owned());
+    for (kept, is_refused) in [(DashboardWrite::Done, false), (DashboardWrite::Later, false), (not, true)] {
         case.heard(std::slice::from_ref(&request), |planned| {
-            let told = Told { planned, outcome: &Outcome::default(), kept: &kept };
-            let Part::Says(answer) = part(told, &request, 0, None) else { panic!("it is said") };
+            let told = AnswerContext { planned, outcome: &Outcome::default(), kept: &kept };
+            let CommandAnswer::Says(answer) = part(told, &request, 0, None) else { panic!("it is said") };
             assert_eq!(answer.is_refusal(), is_refused, "{}", answer.text());
         });
     }

@@ -3,9 +3,9 @@
 use capstan_plan::proposal::{Approval, Means};
 use capstan_report::{Answer, about, shown};
 
-use super::given::{Given, NotedIn};
+use super::given::{CommandContext, NotedIn};
 
-pub(super) fn hear(given: &mut Given<'_>) -> Answer {
+pub(super) fn hear(given: &mut CommandContext<'_>) -> Answer {
     let those = given.those();
     given.decide_each(&those, NotedIn::PullRequest, |one| {
         let (target, by) = (one.target(), one.given.by());

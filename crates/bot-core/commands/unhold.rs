@@ -2,10 +2,10 @@
 
 use capstan_report::{Answer, about, shown};
 
-use super::given::{Given, NotedIn};
+use super::given::{CommandContext, NotedIn};
 use super::hold;
 
-pub(super) fn hear(given: &mut Given<'_>) -> Answer {
+pub(super) fn hear(given: &mut CommandContext<'_>) -> Answer {
     let those = given.those();
     given.decide_each(&those, NotedIn::Any { instead: hold::INSTEAD }, |one| {
         match one.decisions().hold.take() {

@@ -1,15 +1,15 @@
 //! `unskip`: what was skipped or closed is offered again.
 
-use capstan_plan::proposal::Command as Wish;
+use capstan_plan::proposal::ProposalCommand as Wish;
 use capstan_report::Answer;
 
 use super::answering::Answering;
-use super::given::Given;
+use super::given::CommandContext;
 
 /// What is wished of the proposal.
 pub(super) const WISH: Wish = Wish::Offer;
 
-pub(super) fn hear(given: &mut Given<'_>) {
+pub(super) fn hear(given: &mut CommandContext<'_>) {
     for proposal in given.ground.facts.proposals_of(given.ground.scopes, given.request, given.command) {
         given.decided.forget_skip(&proposal);
         given.decided.wish_of(proposal, WISH);
@@ -18,7 +18,7 @@ pub(super) fn hear(given: &mut Given<'_>) {
 
 pub(super) fn answer(asked: &Answering<'_>) -> Answer {
     // The pull request of the comment is closed, so it does not show that another one is open.
-    asked.own_proposals().map_or_else(|refused| refused, |(_, answer)| Answer::told(answer.text()))
+    asked.own_proposals().map_or_else(|refused| refused, |(_, answer)| Answer::info(answer.text()))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::facts::Facts;
 
 /// Whether the issue is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Standing {
+pub enum DashboardState {
     /// It is.
     Kept,
     /// The settings say that there is none.
@@ -24,7 +24,7 @@ pub enum Standing {
 #[derive(Debug, Clone)]
 pub struct Board {
     /// Whether it is kept.
-    pub standing: Standing,
+    pub standing: DashboardState,
     /// What is known of it beside GitHub.
     pub known: Option<KnownDashboard>,
     /// The issue, where there is one.
@@ -45,7 +45,7 @@ pub struct Board {
 
 impl Board {
     /// One of which nothing was read.
-    pub fn new(standing: Standing, record: DashboardRecord, known: Option<KnownDashboard>) -> Self {
+    pub fn new(standing: DashboardState, record: DashboardRecord, known: Option<KnownDashboard>) -> Self {
         let (issue, reading) = (None, DashboardReading::AsWritten);
         let (notices, late) = (Vec::new(), Vec::new());
         Self { standing, known, issue, record, reading, notices, ticks: 0, edits: 0, late }
@@ -54,11 +54,11 @@ impl Board {
     /// Why nothing can be noted in it, where that is so.
     pub fn why_not(&self) -> Option<String> {
         match &self.standing {
-            Standing::Kept | Standing::Unread => None,
-            Standing::Off => {
+            DashboardState::Kept | DashboardState::Unread => None,
+            DashboardState::Off => {
                 Some("the settings disable the dashboard issue (`dashboard.enabled`)".to_owned())
             }
-            Standing::Refused(why) => Some(format!("GitHub refuses the dashboard issue: {why}")),
+            DashboardState::Refused(why) => Some(format!("GitHub refuses the dashboard issue: {why}")),
         }
     }
 }

@@ -3,19 +3,19 @@
 use capstan_facts::IssueState;
 use capstan_plan::proposal::{Decisions, ProposalId};
 use capstan_report::{
-    Answer, BlockingConflict, DashboardReading, DashboardRecord, EarlierText, Entry, HeardTicks, Notice,
-    ProposalState, newest_notices, remembered_texts,
+    Answer, BlockingConflict, DashboardReading, DashboardRecord, EarlierText, HeardTicks, Notice,
+    ProposalEntry, ProposalState, newest_notices, remembered_texts,
 };
 use jiff::{SignedDuration, Timestamp};
 
 use super::board::Board;
 use crate::answers::in_one_line;
-use crate::planned::Planned;
+use crate::planned::PlannedRun;
 use crate::proposals::{Outcome, ProposalOutcome};
 use crate::requests::Request;
 
 /// How long the issue shows the answer to a tick.
-const TOLD_FOR: SignedDuration = SignedDuration::from_hours(24);
+const SHOWN_FOR: SignedDuration = SignedDuration::from_hours(24);
 /// How many of these answers it shows.
 pub(super) const MOST_NOTICES: usize = 10;
 /// How many characters of such an answer it shows.
@@ -38,7 +38,7 @@ pub(super) fn is_declined(board: &Board, asked_for: bool) -> bool {
 
 /// What is noted in it.
 pub(super) fn record(
-    planned: Planned<'_>,
+    planned: PlannedRun<'_>,
     outcome: &Outcome,
     board: &Board,
     ticks: &[(&Request, Vec<Answer>)],
@@ -66,15 +66,15 @@ pub(super) fn record(
 
 /// The notices about ticks that are still shown, with the answers of this run.
 pub(super) fn notices(board: &Board, ticks: &[(&Request, Vec<Answer>)], now: Timestamp) -> Vec<Notice> {
-    let is_new = |notice: &&Notice| now.duration_since(notice.at) < TOLD_FOR;
+    let is_new = |notice: &&Notice| now.duration_since(notice.at) < SHOWN_FOR;
     let mut notices: Vec<Notice> = board.record.notices.iter().filter(is_new).cloned().collect();
     notices.extend(board.notices.iter().cloned());
     for (request, answers) in ticks {
         let answer = in_one_line(answers, LONGEST_NOTICE);
-        let word = request.commands.iter().flatten().next().map_or("?", |command| command.verb().word());
+        let command = request.commands.iter().flatten().next().map_or("?".to_owned(), ToString::to_string);
         let how = if request.is_of_page() { "pressed on Capstan's page" } else { "ticked" };
         let by = capstan_report::markdown::code(&request.by, 60);
-        let text = format!("{by} {how} `{word}`: {answer}");
+        let text = format!("{by} {how} {}: {answer}", capstan_report::markdown::code(&command, 200));
         notices.push(Notice { at: now, text });
     }
     newest_notices(notices, MOST_NOTICES)
@@ -82,7 +82,7 @@ pub(super) fn notices(board: &Board, ticks: &[(&Request, Vec<Answer>)], now: Tim
 
 /// What was decided about proposals that have no pull request to note it in.
 pub(super) fn decisions_without_pull_request(
-    planned: Planned<'_>,
+    planned: PlannedRun<'_>,
     outcome: &Outcome,
 ) -> Vec<(ProposalId, Decisions)> {
     let decided = planned.decided;
@@ -104,7 +104,7 @@ pub(super) fn decisions_without_pull_request(
 }
 
 /// What the page tells of each target.
-pub(super) fn entries(planned: Planned<'_>, outcome: &Outcome) -> Vec<Entry> {
+pub(super) fn entries(planned: PlannedRun<'_>, outcome: &Outcome) -> Vec<ProposalEntry> {
     let facts = planned.facts;
     let entry = |(proposal, one): (&ProposalId, &ProposalOutcome)| {
         let upgrade = planned.plans.get(proposal).and_then(|plan| plan.as_ref().ok());
@@ -117,7 +117,7 @@ pub(super) fn entries(planned: Planned<'_>, outcome: &Outcome) -> Vec<Entry> {
         };
         let carrier = facts.carrier(proposal).filter(|_| !one.state.is_over()).filter(carries);
         let open = carrier.and_then(|id| facts.proposals.get(id)).map(|pull| pull.number);
-        Entry {
+        ProposalEntry {
             proposal: proposal.clone(),
             state: one.state,
             why: one.why.clone(),
@@ -133,7 +133,7 @@ pub(super) fn entries(planned: Planned<'_>, outcome: &Outcome) -> Vec<Entry> {
             hold: planned.decided.of(proposal).hold_on(facts.today).cloned(),
         }
     };
-    outcome.told().map(entry).collect()
+    outcome.shown().map(entry).collect()
 }
 
 /// What is noted of texts that Capstan wrote before, once the present one is written over too.

@@ -9,11 +9,11 @@ mod step_tests;
 mod tests;
 mod ticks;
 
-pub use self::board::{Board, Standing, choose, newer_record, reading_of, record_of};
+pub use self::board::{Board, DashboardState, choose, newer_record, reading_of, record_of};
 pub use self::step::{
-    Answered, DashboardStep, DesiredIssue, Keeping, disabled, duplicate, in_trouble, keep, refused,
-    told_again,
+    AnsweredRequests, DashboardStep, DesiredIssue, Keeping, disabled, duplicate, in_trouble, keep, refused,
+    with_notice,
 };
 pub use self::ticks::{
-    Edited, Editor, by_others, edited, late, said_to_lost, tick_requests, whose, written_over,
+    DashboardEdit, Editor, by_others, edited, late, said_to_lost, tick_requests, whose, written_over,
 };

@@ -8,19 +8,19 @@ use capstan_report::{
 };
 use jiff::Timestamp;
 
-use super::board::{Board, Standing, reading_of, record_of};
+use super::board::{Board, DashboardState, reading_of, record_of};
 use super::keep::{MOST_NOTICES, earlier_texts, entries, is_answered_now, is_declined, is_same, record};
 use crate::facts::Facts;
-use crate::planned::Planned;
-use crate::proposals::{Outcome, Step};
-use crate::requests::Kept;
+use crate::planned::PlannedRun;
+use crate::proposals::{DecisionStep, Outcome};
+use crate::requests::DashboardWrite;
 use crate::requests::Request;
 
 /// What decides about the dashboard.
 #[derive(Clone, Copy)]
 pub struct Keeping<'a> {
     /// What is planned.
-    pub planned: Planned<'a>,
+    pub planned: PlannedRun<'a>,
     /// What became of the proposals.
     pub outcome: &'a Outcome,
     /// The issue, as it was read.
@@ -32,13 +32,13 @@ pub struct Keeping<'a> {
 }
 
 /// Requests with what they are answered.
-pub type Answered<'a> = Vec<(&'a Request, Vec<Answer>)>;
+pub type AnsweredRequests<'a> = Vec<(&'a Request, Vec<Answer>)>;
 
 /// What is done about the dashboard.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DashboardStep {
     /// Nothing.
-    Ends(Kept),
+    Ends(DashboardWrite),
     /// It is closed: the settings disable it.
     Closes,
     /// It is brought to what it should be.
@@ -76,23 +76,23 @@ impl DesiredIssue {
 /// Decides about the dashboard; asks for the answers to ticks and pressed buttons, which it tells.
 pub fn keep<'a>(
     keeping: Keeping<'a>,
-    answered: Option<&Answered<'a>>,
-) -> Step<DashboardStep, Vec<&'a Request>> {
+    answered: Option<&AnsweredRequests<'a>>,
+) -> DecisionStep<DashboardStep, Vec<&'a Request>> {
     let Keeping { planned, outcome, board, requests, now } = keeping;
-    let ends = |kept| Step::Decided(DashboardStep::Ends(kept));
+    let ends = |kept| DecisionStep::Decided(DashboardStep::Ends(kept));
     match &board.standing {
-        Standing::Kept => {}
-        Standing::Off => return Step::Decided(DashboardStep::Closes),
+        DashboardState::Kept => {}
+        DashboardState::Off => return DecisionStep::Decided(DashboardStep::Closes),
         // Nobody has read the issue: neither what it says nor its ticks are known.
-        Standing::Unread => return ends(Kept::Later),
-        Standing::Refused(why) => return ends(refused(why)),
+        DashboardState::Unread => return ends(DashboardWrite::Later),
+        DashboardState::Refused(why) => return ends(refused(why)),
     }
     let ticks: Vec<&Request> = requests.iter().filter(|request| request.is_tick()).collect();
     if !is_answered_now(board, &ticks, outcome) {
-        return ends(Kept::Later);
+        return ends(DashboardWrite::Later);
     }
     let Some(answered) = answered else {
-        return Step::Ask(
+        return DecisionStep::Ask(
             ticks.into_iter().chain(requests.iter().filter(|request| request.is_of_page())).collect(),
         );
     };
@@ -101,21 +101,23 @@ pub fn keep<'a>(
     let issue = board.issue.as_ref();
     let (text, state) = if is_declined(board, asked_for) {
         // The record alone is written, below what is there.
-        let Some(issue) = issue.filter(|_| !record.says(&board.record)) else { return ends(Kept::Done) };
+        let Some(issue) = issue.filter(|_| !record.says(&board.record)) else {
+            return ends(DashboardWrite::Done);
+        };
         (format!("{}\n", dashboard_above(&issue.body).trim_end()), None)
     } else {
-        let Some(text) = text_of(keeping, &record) else { return ends(Kept::Done) };
+        let Some(text) = text_of(keeping, &record) else { return ends(DashboardWrite::Done) };
         (text, issue.filter(|issue| issue.state == IssueState::Closed).map(|_| IssueState::Open))
     };
     match desired(planned.facts, board, record, (text, state)) {
-        Some(issue) => Step::Decided(DashboardStep::Writes(Box::new(issue))),
-        None => ends(Kept::Done),
+        Some(issue) => DecisionStep::Decided(DashboardStep::Writes(Box::new(issue))),
+        None => ends(DashboardWrite::Done),
     }
 }
 
 /// What people read where GitHub refuses the issue.
-pub fn refused(why: &str) -> Kept {
-    Kept::Not(format!("GitHub refuses the dashboard issue: {why}"))
+pub fn refused(why: &str) -> DashboardWrite {
+    DashboardWrite::Not(format!("GitHub refuses the dashboard issue: {why}"))
 }
 
 /// What the issue tells; `None` where none is opened for that.
@@ -130,7 +132,7 @@ fn text_of(keeping: Keeping<'_>, record: &DashboardRecord) -> Option<String> {
 
 /// The issue with a notice that a tick was written over; `None` where its body is no longer as Capstan wrote it.
 /// `written` is the record of that write, and `issue` is as it is now.
-pub fn told_again(
+pub fn with_notice(
     keeping: Keeping<'_>,
     written: DashboardRecord,
     issue: Option<Issue>,
@@ -143,7 +145,7 @@ pub fn told_again(
     }
     let notices = newest_notices([written.notices.clone(), vec![notice]].concat(), MOST_NOTICES);
     let record = DashboardRecord { notices, ..written.clone() };
-    let board = Board { issue, ..Board::new(Standing::Kept, written, keeping.board.known.clone()) };
+    let board = Board { issue, ..Board::new(DashboardState::Kept, written, keeping.board.known.clone()) };
     let text = text_of(Keeping { board: &board, ..keeping }, &record)?;
     desired(facts, &board, record, (text, None))
 }
@@ -158,7 +160,7 @@ pub fn in_trouble(facts: &Facts, issue: Issue, problem: &str) -> Option<DesiredI
     let (entries, campaigns, trouble) = (&[], &[], Some(problem));
     let told = Dashboard { prefix: prefix.as_str(), entries, campaigns, record: &record, trouble };
     let text = dashboard_text(&told);
-    let board = Board { issue: Some(issue), ..Board::new(Standing::Kept, record.clone(), None) };
+    let board = Board { issue: Some(issue), ..Board::new(DashboardState::Kept, record.clone(), None) };
     desired(facts, &board, record, (text, None))
 }
 
@@ -168,7 +170,7 @@ pub fn disabled(facts: &Facts, issue: Issue) -> Option<DesiredIssue> {
     let closed = Some(ClosedDashboard::Settings);
     let record = DashboardRecord { closed, notices: Vec::new(), ..record };
     let text = closed_dashboard("the settings disable the dashboard (`dashboard.enabled`, `mode`).");
-    let board = Board { issue: Some(issue), ..Board::new(Standing::Kept, record.clone(), None) };
+    let board = Board { issue: Some(issue), ..Board::new(DashboardState::Kept, record.clone(), None) };
     desired(facts, &board, record, (text, Some(IssueState::Closed)))
 }
 

@@ -6,8 +6,8 @@ use capstan_report::{Answer, ClosedDashboard, DashboardReading, DashboardRecord,
 use super::step::*;
 use super::tests::{board, issue};
 use super::*;
-use crate::proposals::{Outcome, ProposalOutcome, Step};
-use crate::requests::Kept;
+use crate::proposals::{DecisionStep, Outcome, ProposalOutcome};
+use crate::requests::DashboardWrite;
 use crate::requests::Request;
 use crate::testing::{Case, comment, id, key, now, tick};
 
@@ -38,14 +38,14 @@ fn drive(case: &Case, board: &Board, outcome: &Outcome, requests: &[Request]) ->
     case.look(|planned| {
         let keeping = Keeping { planned, outcome, board, requests, now: now() };
         match keep(keeping, None) {
-            Step::Decided(step) => (step, 0),
-            Step::Ask(asked) => {
+            DecisionStep::Decided(step) => (step, 0),
+            DecisionStep::Ask(asked) => {
                 let count = asked.len();
-                let told = |request| (request, vec![Answer::told("On hold.\n")]);
-                let answered: Answered<'_> = asked.into_iter().map(told).collect();
+                let told = |request| (request, vec![Answer::info("On hold.\n")]);
+                let answered: AnsweredRequests<'_> = asked.into_iter().map(told).collect();
                 match keep(keeping, Some(&answered)) {
-                    Step::Decided(step) => (step, count),
-                    Step::Ask(_) => panic!("it asks the same again"),
+                    DecisionStep::Decided(step) => (step, count),
+                    DecisionStep::Ask(_) => panic!("it asks the same again"),
                 }
             }
         }
@@ -62,14 +62,14 @@ fn wanted(step: DashboardStep) -> DesiredIssue {
 #[test]
 fn nothing_is_asked_where_nothing_can_be_written() {
     let standing = |standing| Board { standing, ..open() };
-    let refused = Kept::Not("GitHub refuses the dashboard issue: issues are off".to_owned());
+    let refused = DashboardWrite::Not("GitHub refuses the dashboard issue: issues are off".to_owned());
     let waits = Board { ticks: 1, ..open() };
     for (board, expected) in [
-        (standing(Standing::Off), DashboardStep::Closes),
-        (standing(Standing::Unread), DashboardStep::Ends(Kept::Later)),
-        (standing(Standing::Refused("issues are off".to_owned())), DashboardStep::Ends(refused)),
+        (standing(DashboardState::Off), DashboardStep::Closes),
+        (standing(DashboardState::Unread), DashboardStep::Ends(DashboardWrite::Later)),
+        (standing(DashboardState::Refused("issues are off".to_owned())), DashboardStep::Ends(refused)),
         // A tick was read that is not a request yet.
-        (waits, DashboardStep::Ends(Kept::Later)),
+        (waits, DashboardStep::Ends(DashboardWrite::Later)),
     ] {
         assert_eq!(drive(&case(), &board, &held(), &[]), (expected, 0));
     }
@@ -92,7 +92,7 @@ fn ticks_are_answered_in_the_issue_and_comments_are_not() {
 fn an_issue_is_opened_where_there_is_something_to_tell() {
     let none = || board(DashboardRecord::default());
     let (step, _) = drive(&Case::new(), &none(), &Outcome::default(), &[]);
-    assert_eq!(step, DashboardStep::Ends(Kept::Done));
+    assert_eq!(step, DashboardStep::Ends(DashboardWrite::Done));
     let desired = wanted(drive(&case(), &none(), &held(), &[]).0);
     assert_eq!((desired.as_read, desired.title.as_deref(), desired.state), (None, Some("Fleet"), None));
     assert_eq!(desired.record.edition, 1);
@@ -104,7 +104,7 @@ fn what_says_what_is_wanted_is_left_as_it_is() {
     let first = wanted(drive(&case(), &open(), &held(), &[]).0);
     assert_eq!((first.title.as_deref(), first.state, first.record.edition), (None, None, 5));
     let says = Board { issue: Some(issue(IssueState::Open, &first.body)), ..board(first.record) };
-    assert_eq!(drive(&case(), &says, &held(), &[]).0, DashboardStep::Ends(Kept::Done));
+    assert_eq!(drive(&case(), &says, &held(), &[]).0, DashboardStep::Ends(DashboardWrite::Done));
     // An edit is put right.
     let edited = Board { reading: DashboardReading::Edited, ..says };
     assert_eq!(wanted(drive(&case(), &edited, &held(), &[]).0).record.edition, 6);
@@ -119,14 +119,14 @@ fn the_title_follows_the_settings() {
 #[test]
 fn an_issue_that_a_person_closed_gets_its_record_alone() {
     let declined = written(IssueState::Closed, DashboardRecord { edition: 4, ..DashboardRecord::default() });
-    assert_eq!(drive(&case(), &declined, &held(), &[]).0, DashboardStep::Ends(Kept::Done));
+    assert_eq!(drive(&case(), &declined, &held(), &[]).0, DashboardStep::Ends(DashboardWrite::Done));
     let paused = [comment(1, "ada", None, "/capstan pause")];
     let desired = case().heard(&paused, |planned| {
         let (outcome, answered) = (held(), Vec::new());
         let keeping = Keeping { planned, outcome: &outcome, board: &declined, requests: &[], now: now() };
         match keep(keeping, Some(&answered)) {
-            Step::Decided(step) => wanted(step),
-            Step::Ask(_) => panic!("nobody ticked anything"),
+            DecisionStep::Decided(step) => wanted(step),
+            DecisionStep::Ask(_) => panic!("nobody ticked anything"),
         }
     });
     assert_eq!(desired.state, None);
@@ -170,7 +170,7 @@ fn an_overwritten_tick_is_reported_unless_somebody_edited_meanwhile() {
         let told = case().look(|planned| {
             let (outcome, board) = (held(), open());
             let keeping = Keeping { planned, outcome: &outcome, board: &board, requests: &[], now: now() };
-            told_again(keeping, first.record.clone(), now_there, notice())
+            with_notice(keeping, first.record.clone(), now_there, notice())
         });
         assert_eq!(told.map(|desired| desired.record.notices.len()), expected);
     }

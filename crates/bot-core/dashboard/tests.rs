@@ -26,17 +26,17 @@ pub(super) fn issue(state: IssueState, body: &str) -> Issue {
 }
 
 pub(super) fn board(record: DashboardRecord) -> Board {
-    Board::new(Standing::Kept, record, None)
+    Board::new(DashboardState::Kept, record, None)
 }
 
 #[test]
 fn why_nothing_can_be_noted() {
     for (standing, expected) in [
-        (Standing::Kept, None),
-        (Standing::Unread, None),
-        (Standing::Off, Some("the settings disable the dashboard issue (`dashboard.enabled`)")),
+        (DashboardState::Kept, None),
+        (DashboardState::Unread, None),
+        (DashboardState::Off, Some("the settings disable the dashboard issue (`dashboard.enabled`)")),
         (
-            Standing::Refused("issues are off".to_owned()),
+            DashboardState::Refused("issues are off".to_owned()),
             Some("GitHub refuses the dashboard issue: issues are off"),
         ),
     ] {
@@ -85,10 +85,10 @@ fn ticks_of_one_person_are_obeyed_and_every_other_edit_gets_a_notice() {
     let own = "capstan[bot]";
     let one = [edit("ada"), edit(own)];
     let two = [edit("ada"), edit("eve"), edit(own)];
-    let said = |edited: Edited<'_>| match edited {
-        Edited::Ticks(login, _, choices) => format!("{} of {login}", choices.len()),
-        Edited::Said(said) => said,
-        Edited::Nothing => String::new(),
+    let said = |edited: DashboardEdit<'_>| match edited {
+        DashboardEdit::Ticks(login, _, choices) => format!("{} of {login}", choices.len()),
+        DashboardEdit::Said(said) => said,
+        DashboardEdit::Nothing => String::new(),
     };
     for (reading, edits, expected) in [
         (&DashboardReading::AsWritten, &one[..], ""),
@@ -227,7 +227,7 @@ fn the_newest_notices_are_shown_for_a_day() {
     };
     let old = board(DashboardRecord { notices: vec![notice(25), notice(23)], ..DashboardRecord::default() });
     let request = tick(0, "ada", &id("gauss/peu01"), None, "/capstan hold");
-    let answered = [(&request, vec![Answer::told("On hold.\n")])];
+    let answered = [(&request, vec![Answer::info("On hold.\n")])];
     let texts: Vec<String> = notices(&old, &answered, now()).into_iter().map(|notice| notice.text).collect();
     assert_eq!(texts, ["23 hours ago", "`ada` ticked `hold`: On hold."]);
     let many = board(DashboardRecord {

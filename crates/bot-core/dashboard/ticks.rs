@@ -10,7 +10,7 @@ use capstan_report::{Choice, DashboardReading, EarlierText};
 use jiff::Timestamp;
 
 use crate::facts::Facts;
-use crate::requests::{Origin, Request, hearing_of};
+use crate::requests::{Request, RequestOrigin, hearing_of};
 
 /// How many boxes of one run are processed. A body with more ticks asks for all of them, and no person makes that.
 const MOST: usize = 100;
@@ -81,7 +81,7 @@ pub fn late<'a>(edits: &'a [Ticks], earlier: &[EarlierText]) -> Vec<(&'a Ticks, 
 
 /// What becomes of the changes of a body since Capstan wrote it.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Edited<'a> {
+pub enum DashboardEdit<'a> {
     /// They are the ticks of one person, in that moment.
     Ticks(&'a str, Timestamp, Vec<Choice>),
     /// No tick is processed; this is what a notice says about that.
@@ -91,22 +91,22 @@ pub enum Edited<'a> {
 }
 
 /// Says what becomes of them; `edits` are newest first, and `own` is Capstan's login.
-pub fn edited<'a>(reading: &DashboardReading, edits: &'a [TextEdit], own: &str) -> Edited<'a> {
+pub fn edited<'a>(reading: &DashboardReading, edits: &'a [TextEdit], own: &str) -> DashboardEdit<'a> {
     match (whose(edits, own), reading) {
-        (_, DashboardReading::AsWritten) => Edited::Nothing,
+        (_, DashboardReading::AsWritten) => DashboardEdit::Nothing,
         (Editor::Person(login, at), DashboardReading::Ticked(choices)) => {
-            Edited::Ticks(login, at, choices.iter().take(MOST).cloned().collect())
+            DashboardEdit::Ticks(login, at, choices.iter().take(MOST).cloned().collect())
         }
-        (Editor::Person(login, _), DashboardReading::Edited) => Edited::Said(format!(
+        (Editor::Person(login, _), DashboardReading::Edited) => DashboardEdit::Said(format!(
             "{} edited this page: the edit was reverted; no checkbox was processed.",
             code(login, 60)
         )),
         (Editor::Nobody(why), DashboardReading::Ticked(_)) => {
-            Edited::Said(format!("No checkbox was processed: {why}. Tick again."))
+            DashboardEdit::Said(format!("No checkbox was processed: {why}. Tick again."))
         }
-        (Editor::Nobody(_), DashboardReading::Edited) => {
-            Edited::Said("This page was edited: the edit was reverted; no checkbox was processed.".to_owned())
-        }
+        (Editor::Nobody(_), DashboardReading::Edited) => DashboardEdit::Said(
+            "This page was edited: the edit was reverted; no checkbox was processed.".to_owned(),
+        ),
     }
 }
 
@@ -134,7 +134,7 @@ pub fn tick_requests(
         let Some(command) = choice.command() else { continue };
         let pull = choice.proposal.as_ref().and_then(|proposal| facts.pull_of(proposal));
         let place = (number, pull.cloned());
-        let origin = Origin::Tick { at: before + requests.len(), about: choice.proposal };
+        let origin = RequestOrigin::Tick { at: before + requests.len(), about: choice.proposal };
         let by = (login, given_at);
         requests.push(Request::new(origin, place, by, vec![Ok(command)], (right, hearing)));
     }

@@ -91,7 +91,7 @@ pub enum Effect {
     /// It is remembered that the order of that id, given on Capstan's page, is answered: no later run carries it out.
     OrderAnswered(String),
     /// It is remembered that a commit was inspected under that name.
-    LookedAt { commit: CommitId, name: &'static str },
+    Inspected { commit: CommitId, name: &'static str },
 }
 
 /// What GitHub is asked about the merge of a pull request.

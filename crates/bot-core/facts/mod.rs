@@ -22,7 +22,7 @@ pub use self::branch_names::BranchNames;
 pub use self::changes::{digest_of_changes, digest_of_changes_in, settings_file, settings_in};
 pub use self::refusals::{Refusals, Write, refused_words};
 pub use self::reporters::{AwaitedRollout, Reporters};
-pub use self::targets::{Plans, Scopes, by_target, proposal_for, target_in};
+pub use self::targets::{Scopes, TargetPlans, by_target, proposal_for, target_in};
 
 /// The branch of the pull request that adds settings.
 pub const ONBOARDING_BRANCH: &str = "capstan/onboarding";

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use capstan_campaign::wording::minute;
 use capstan_facts::{AuditEntry, RefusedWrite};
 use capstan_model::digest::sha256;
 use capstan_plan::command::CommentId;
@@ -150,6 +151,5 @@ impl Refusals {
 
 /// The sentence about a write that GitHub refuses.
 pub fn refused_words(reason: &str, not_before: Timestamp) -> String {
-    let minute = Timestamp::from_second(not_before.as_second() / 60 * 60).unwrap_or(not_before);
-    format!("GitHub refuses it: {reason}. Capstan retries after {minute}.")
+    format!("GitHub refuses it: {reason}. Capstan retries after {}.", minute(not_before))
 }

@@ -9,7 +9,7 @@ use capstan_plan::proposal::{ProposalId, Scope};
 use capstan_plan::upgrade::Upgrade;
 
 /// The upgrades of all targets at the tip of the base branch, from each kind of source.
-pub type Plans = BTreeMap<ProposalId, Result<Arc<Upgrade>, String>>;
+pub type TargetPlans = BTreeMap<ProposalId, Result<Arc<Upgrade>, String>>;
 
 /// Which files of each target of a snapshot may be written.
 pub type Scopes = BTreeMap<Target, Scope>;

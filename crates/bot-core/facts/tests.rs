@@ -256,7 +256,7 @@ fn refused_words_tell_the_minute() {
     let at = "2026-03-02T12:34:56Z".parse().unwrap();
     assert_eq!(
         refused_words("a ruleset refuses it", at),
-        "GitHub refuses it: a ruleset refuses it. Capstan retries after 2026-03-02T12:34:00Z."
+        "GitHub refuses it: a ruleset refuses it. Capstan retries after 2026-03-02 12:34 UTC."
     );
 }
 

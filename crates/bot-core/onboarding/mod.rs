@@ -3,6 +3,7 @@
 //! A repository is asked once: the answer is on GitHub, not in the database. The base branch of that pull
 //! request does not matter, because the default branch may have had another name then.
 
+mod step;
 #[cfg(test)]
 mod tests;
 
@@ -15,6 +16,7 @@ use capstan_plan::proposal::{PlanDigest, SourceState, TRAILER_PLAN, TRAILER_SOUR
 use capstan_plan::settings::REPOSITORY_FILE;
 use capstan_report::{ONBOARDING_TITLE, closed_body, says_onboarding, text_digest};
 
+pub use self::step::{OnboardingFound, OnboardingNeed, OnboardingStep, next_step};
 use crate::effects::{
     Audited, BranchThere, Closing, CommitFiles, Desired, DesiredBranch, DesiredPull, TextStep, audits,
     branch_step,
@@ -26,7 +28,7 @@ pub const KIND: &str = "onboarding";
 
 /// Whether people can be asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Asking {
+enum Asking {
     /// They are not: it is a fork, whose upstream is asked, or it cannot be read.
     Never,
     /// The pull request is open.
@@ -38,7 +40,7 @@ pub enum Asking {
 }
 
 /// Says whether people are asked.
-pub fn asking(facts: &Facts) -> Asking {
+fn asking(facts: &Facts) -> Asking {
     if facts.repository.fork || facts.beyond_limits.is_some() {
         return Asking::Never;
     }
@@ -50,7 +52,7 @@ pub fn asking(facts: &Facts) -> Asking {
 }
 
 /// Whether a person closed or merged one of these.
-pub fn was_answered(newest: &[EarlierPullRequest]) -> bool {
+fn was_answered(newest: &[EarlierPullRequest]) -> bool {
     newest.iter().any(|pull| pull.head_branch == ONBOARDING_BRANCH && pull.state != PullRequestState::Open)
 }
 
@@ -64,12 +66,12 @@ pub fn open_pull(facts: &Facts) -> Option<&PullRequest> {
 }
 
 /// The look at the repository, recorded when it exceeds the limits.
-pub fn limits_write() -> Write {
+fn limits_write() -> Write {
     Write::onboarding("beyond the limits".to_owned())
 }
 
 /// The pull request with this proposal.
-pub fn proposal_write(onboarding: &Onboarding, body: &str) -> Write {
+fn proposal_write(onboarding: &Onboarding, body: &str) -> Write {
     Write::onboarding(text_digest(&format!("{}\0{body}", onboarding.settings)))
 }
 
@@ -84,13 +86,13 @@ fn settings_path() -> RepoPath {
 }
 
 /// Whether a tree contains exactly these settings.
-pub fn holds_settings(tree: &dyn Tree, text: &str) -> bool {
+fn holds_settings(tree: &dyn Tree, text: &str) -> bool {
     let content = tree.entry(&settings_path()).and_then(|entry| tree.read(entry).ok());
     content.is_some_and(|content| *content == *text.as_bytes())
 }
 
 /// The desired pull request; `None` where a person works on its branch.
-pub fn desired<'a>(
+fn desired<'a>(
     facts: &'a Facts,
     onboarding: &'a Onboarding,
     (there, open): (Option<&BranchThere>, Option<&'a PullRequest>),

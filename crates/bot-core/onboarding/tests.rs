@@ -7,7 +7,22 @@ use capstan_plan::proposal::{BranchStep, Drafted, SidebarStanding};
 
 use super::*;
 use crate::effects::{Effect, PullText};
-use crate::testing::{Case, commit, pull, tree};
+use crate::facts::Refusals;
+use crate::proposals::DecisionStep;
+use crate::testing::{Case, commit, now, pull, snapshot, tree};
+
+/// What the planner finds in a repository whose settings are `mode: observe`.
+fn settings_found() -> Onboarding {
+    Onboarding {
+        settings: "mode: observe\n".to_owned(),
+        clusters: Vec::new(),
+        sets: Vec::new(),
+        left: Vec::new(),
+        crowded: 0,
+        example: None,
+        releases: Vec::new(),
+    }
+}
 
 #[test]
 fn people_are_asked_once_and_in_no_fork() {
@@ -69,15 +84,7 @@ fn each_write_of_it_is_known_by_what_it_says() {
 
 #[test]
 fn the_pull_request_is_opened_rewritten_or_left_to_a_person() {
-    let onboarding = Onboarding {
-        settings: "mode: observe\n".to_owned(),
-        clusters: Vec::new(),
-        sets: Vec::new(),
-        left: Vec::new(),
-        crowded: 0,
-        example: None,
-        releases: Vec::new(),
-    };
+    let onboarding = settings_found();
     let body = capstan_report::onboarding_body(&onboarding);
     let there = |is_own, holds| Some(BranchThere { head: commit('a'), is_own, holds });
     let with = |text: &str| PullRequest { body: text.to_owned(), ..pull(3, ONBOARDING_BRANCH, 'a') };
@@ -117,4 +124,91 @@ fn it_is_closed_once_there_are_settings() {
     assert!(body.contains("`.capstan.yaml` is on the default branch now, and applies."), "{body}");
     let detail = "#3: there are settings".to_owned();
     assert_eq!(then, [Effect::Audit(AuditEntry::own(7, None, "onboarding-closed", detail))]);
+}
+
+/// A decision or a question, in words.
+fn next_in_words(case: &Case, found: &OnboardingFound) -> String {
+    match next_step(&case.facts(), found, now()) {
+        DecisionStep::Ask(OnboardingNeed::IsOwn(head)) => format!("whose is {}?", &head.as_str()[..1]),
+        DecisionStep::Ask(OnboardingNeed::Content(head)) => format!("what has {}?", &head.as_str()[..1]),
+        DecisionStep::Ask(need) => format!("{need:?}?"),
+        DecisionStep::Decided(OnboardingStep::Nothing) => "nothing".to_owned(),
+        DecisionStep::Decided(OnboardingStep::Rests) => "rests".to_owned(),
+        DecisionStep::Decided(OnboardingStep::Exceeds(_, why)) => format!("exceeds: {why}"),
+        DecisionStep::Decided(OnboardingStep::Writes(_, None)) => "a person's".to_owned(),
+        DecisionStep::Decided(OnboardingStep::Writes(_, Some(desired))) => match desired.branch.step {
+            BranchStep::Create => "creates".to_owned(),
+            BranchStep::Keep => "keeps".to_owned(),
+            BranchStep::Move { before } => format!("moves {}", &before.as_str()[..1]),
+        },
+    }
+}
+
+#[test]
+fn a_repository_is_surveyed_once_for_each_commit() {
+    let fork = || Case { fork: true, ..Case::new() };
+    let elsewhere = PullRequest { base_branch: "old".to_owned(), ..pull(3, ONBOARDING_BRANCH, 'a') };
+    let answered = || Case { open: vec![elsewhere.clone()], ..Case::new() };
+    let beyond = Refusals::NONE.refused(&limits_write(), 7, "too large", now());
+    let limited = || Case { refused: vec![beyond.clone()], ..Case::new() };
+    for (case, surveyed, expected) in [
+        (fork(), None, "nothing"),
+        (Case::new(), None, "Surveyed?"),
+        (Case::new(), Some(true), "nothing"),
+        (limited(), Some(false), "nothing"),
+        (answered(), Some(false), "rests"),
+        (Case::new(), Some(false), "Newest?"),
+    ] {
+        let found = OnboardingFound { surveyed, ..OnboardingFound::default() };
+        assert_eq!(next_in_words(&case, &found), expected);
+    }
+}
+
+#[test]
+fn settings_are_proposed_where_nobody_answered_and_there_is_something_to_do() {
+    let ended = EarlierPullRequest {
+        number: 2,
+        state: PullRequestState::Closed,
+        body: String::new(),
+        head_branch: ONBOARDING_BRANCH.to_owned(),
+        head: commit('a'),
+        base: commit('0'),
+    };
+    for (newest, proposal, expected) in [
+        (Some(ended), None, "rests"),
+        (None, None, "Proposal?"),
+        (None, Some(Ok(None)), "rests"),
+        (None, Some(Err("too many files".to_owned())), "exceeds: too many files"),
+        (None, Some(Ok(Some(settings_found()))), "creates"),
+    ] {
+        let found = OnboardingFound {
+            surveyed: Some(false),
+            newest: Some(newest),
+            proposal,
+            ..OnboardingFound::default()
+        };
+        assert_eq!(next_in_words(&Case::new(), &found), expected);
+    }
+}
+
+#[test]
+fn a_branch_that_is_there_is_read_before_it_is_written() {
+    let case = Case { open: vec![pull(3, ONBOARDING_BRANCH, 'a')], ..Case::new() };
+    let holds = || Some(Some(snapshot(commit('a'), &[(".capstan.yaml", "mode: observe\n")])));
+    for (is_own, content, expected) in [
+        (None, None, "whose is a?"),
+        (Some(false), None, "a person's"),
+        (Some(true), None, "what has a?"),
+        (Some(true), holds(), "keeps"),
+        (Some(true), Some(None), "moves a"),
+    ] {
+        let found = OnboardingFound {
+            surveyed: Some(false),
+            proposal: Some(Ok(Some(settings_found()))),
+            is_own,
+            content,
+            ..OnboardingFound::default()
+        };
+        assert_eq!(next_in_words(&case, &found), expected);
+    }
 }

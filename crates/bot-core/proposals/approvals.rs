@@ -14,9 +14,9 @@ use capstan_plan::proposal::{
 use capstan_plan::settings::{Glob, Mode, RepositorySettings};
 use capstan_report::{approvals_gate, approvals_in_words, room_for};
 
-use super::deciding::Step;
+use super::deciding::DecisionStep;
 use super::outcome::{BranchOwner, JudgedProposal, Outcome, Remarks};
-use crate::planned::Planned;
+use crate::planned::PlannedRun;
 use crate::requests::{MOST_BYTES, Request};
 
 /// Whether changes of these clusters are merged without an approval.
@@ -27,14 +27,14 @@ pub fn is_automatic(settings: &RepositorySettings, members: &[ProposalId]) -> bo
 }
 
 /// The hold of a member of a pull request.
-pub fn held_in(planned: Planned<'_>, outcome: &Outcome, id: &ProposalId) -> Option<OnHold> {
+pub fn held_in(planned: PlannedRun<'_>, outcome: &Outcome, id: &ProposalId) -> Option<OnHold> {
     let members = outcome.members_of(planned.facts, id);
     members.iter().find_map(|member| planned.decided.of(member).hold_on(planned.facts.today).cloned())
 }
 
 /// The proposals of these open pull requests whose approvals are judged.
 pub fn judged_pulls<'o>(
-    planned: Planned<'_>,
+    planned: PlannedRun<'_>,
     requests: &[Request],
     open: &'o [PullRequest],
     outcome: &Outcome,
@@ -63,7 +63,7 @@ pub fn judged_pulls<'o>(
 }
 
 /// The decisions about a proposal that still apply to its present plan.
-pub(super) fn still_decided(planned: Planned<'_>, proposal: &ProposalId) -> Decisions {
+pub(super) fn still_decided(planned: PlannedRun<'_>, proposal: &ProposalId) -> Decisions {
     let decisions = planned.decided.of(proposal);
     match planned.plan_of(proposal) {
         Some(upgrade) => decisions.still(upgrade, planned.facts.today),
@@ -75,7 +75,7 @@ pub(super) fn still_decided(planned: Planned<'_>, proposal: &ProposalId) -> Deci
 #[derive(Clone)]
 pub struct Approving<'a> {
     /// What is planned.
-    pub planned: Planned<'a>,
+    pub planned: PlannedRun<'a>,
     pub proposal: &'a ProposalId,
     /// Its pull request.
     pub pull: &'a PullRequest,
@@ -139,8 +139,8 @@ pub enum ApprovalsJudged {
 
 impl Approving<'_> {
     /// Judges the approvals, or says what has to be known first.
-    pub fn judge(&self, found: &ApprovalFound) -> Step<ApprovalsJudged, ApprovalNeed> {
-        self.judged(found).map_or_else(Step::Ask, Step::Decided)
+    pub fn judge(&self, found: &ApprovalFound) -> DecisionStep<ApprovalsJudged, ApprovalNeed> {
+        self.judged(found).map_or_else(DecisionStep::Ask, DecisionStep::Decided)
     }
 
     fn judged(&self, found: &ApprovalFound) -> Result<ApprovalsJudged, ApprovalNeed> {

@@ -147,8 +147,8 @@ fn verdict(
         let (mut found, mut asked) = (ApprovalFound::default(), Vec::new());
         let judged = loop {
             match approving.judge(&found) {
-                Step::Decided(judged) => break judged,
-                Step::Ask(need) => {
+                DecisionStep::Decided(judged) => break judged,
+                DecisionStep::Ask(need) => {
                     asked.push(match &need {
                         ApprovalNeed::Result => "result".to_owned(),
                         ApprovalNeed::Whose => "whose".to_owned(),
@@ -338,7 +338,7 @@ fn a_verdict_is_in_the_check_and_at_hand_for_the_merge() {
             reviews: None,
             members: vec![proposal.clone()],
         };
-        let Step::Decided(ApprovalsJudged::Judged { judged, noted: None }) =
+        let DecisionStep::Decided(ApprovalsJudged::Judged { judged, noted: None }) =
             approving.judge(&approval_found(&[]))
         else {
             panic!("it is judged");

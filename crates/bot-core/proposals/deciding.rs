@@ -3,15 +3,15 @@
 
 use std::collections::BTreeMap;
 
-use capstan_facts::{EarlierPullRequest, MergeQueueState, PullRequest, ReviewDecision};
+use capstan_facts::{EarlierPullRequest, MergeQueueState, ReviewDecision};
 use capstan_model::ids::ClusterId;
 use capstan_model::rest::Rest;
 use capstan_model::tree::CommitId;
 use capstan_plan::proposal::{
-    Action, Answers as OfPull, Closer, Command, Decision, Decisions, GroupContent, GroupMember, Leaving,
-    Mergeable, OnHold, OpenPullState, OutsideTarget, ProposalId, ProposalQuestion, Pull, PullFacts,
-    PullState, Reviewed, Scope, Skipped, SourceState, Standing, Wanted, WhyLeftOut, decide, gather,
-    guard_upgrade,
+    Action, Answers as OfPull, Closer, Decision, Decisions, GroupContent, GroupMember, LeaveReason, Leaving,
+    Mergeable, OnHold, OpenPullState, OutsideTarget, ProposalCommand, ProposalId, ProposalPlan,
+    ProposalQuestion, Pull, PullFacts, PullState, Reviewed, Scope, Skipped, SourceState, WhyLeftOut, decide,
+    gather, guard_upgrade,
 };
 use capstan_plan::upgrade::ValuesCourse;
 use capstan_report::{BlockPart, room_for_part};
@@ -19,17 +19,17 @@ use capstan_report::{BlockPart, room_for_part};
 use super::carriers::Form;
 use super::earlier::{Earlier, may_join};
 use crate::facts::{Facts, Write};
-use crate::planned::Planned;
+use crate::planned::PlannedRun;
 
 /// The decision about a pull request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DecidedPull {
     /// What it should be.
-    pub wanted: Wanted,
+    pub wanted: ProposalPlan,
     /// What to do.
     pub action: Action,
     /// What a person asked for.
-    pub command: Command,
+    pub command: ProposalCommand,
     /// The proposals whose changes it brings.
     pub carried: Vec<ProposalId>,
     /// Members of its group that are left out, and why.
@@ -48,7 +48,7 @@ impl DecidedPull {
         let content = match (&self.action, &self.wanted) {
             (Action::Leave(_), _) => return None,
             (Action::Close { why, .. }, _) => format!("closed: {why}"),
-            (_, Wanted::Offer(offer)) => format!("{} {}", offer.source, offer.plan),
+            (_, ProposalPlan::Offer(offer)) => format!("{} {}", offer.source, offer.plan),
             (_, _) => return None,
         };
         Some(Write::proposal(proposal, content))
@@ -88,7 +88,7 @@ pub struct Answers {
 
 /// The state of a decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Step<T, N = Need> {
+pub enum DecisionStep<T, N = Need> {
     /// This has to be known first.
     Ask(N),
     /// The decision.
@@ -97,8 +97,8 @@ pub enum Step<T, N = Need> {
 
 /// The facts about one pull request, without those that it asks for.
 struct DecisionFacts<'a> {
-    wanted: &'a Wanted,
-    command: Command,
+    wanted: &'a ProposalPlan,
+    command: ProposalCommand,
     hold: Option<OnHold>,
     skipped: Option<Skipped>,
     leaving: Leaving,
@@ -106,24 +106,24 @@ struct DecisionFacts<'a> {
 
 /// A pull request, open or not, with its possible members.
 pub struct Carrier<'a> {
-    planned: Planned<'a>,
+    planned: PlannedRun<'a>,
     id: &'a ProposalId,
     members: &'a [ProposalId],
-    wanted: &'a BTreeMap<ProposalId, Wanted>,
+    wanted: &'a BTreeMap<ProposalId, ProposalPlan>,
     earlier: &'a Earlier,
     /// The proposals whose changes the open pull request brings.
     there: Vec<ProposalId>,
     /// Members whose plan would write outside of their target, a bug of Capstan's: the others of their group
     /// continue without them.
-    outside: BTreeMap<ProposalId, (OutsideTarget, Wanted)>,
+    outside: BTreeMap<ProposalId, (OutsideTarget, ProposalPlan)>,
 }
 
 impl<'a> Carrier<'a> {
     /// Gathers the facts about it, without those that it asks for.
     pub fn new(
-        planned: Planned<'a>,
+        planned: PlannedRun<'a>,
         (id, members): (&'a ProposalId, &'a [ProposalId]),
-        wanted: &'a BTreeMap<ProposalId, Wanted>,
+        wanted: &'a BTreeMap<ProposalId, ProposalPlan>,
         earlier: &'a Earlier,
     ) -> Self {
         let is_one = id.target.group().is_none() && wanted.contains_key(id);
@@ -138,16 +138,16 @@ impl<'a> Carrier<'a> {
     }
 
     /// Decides about it, or says which fact is needed first.
-    pub fn decide(&self, answers: &Answers) -> Step<DecidedPull> {
+    pub fn decide(&self, answers: &Answers) -> DecisionStep<DecidedPull> {
         let own = self.wanted.get(self.id).filter(|_| self.id.target.group().is_none());
         let decided = match own {
             Some(wanted) => self.decide_own(wanted, answers),
             None => self.decide_group(answers),
         };
-        decided.map_or_else(Step::Ask, Step::Decided)
+        decided.map_or_else(DecisionStep::Ask, DecisionStep::Decided)
     }
 
-    fn decide_own(&self, wanted: &Wanted, answers: &Answers) -> Result<DecidedPull, Need> {
+    fn decide_own(&self, wanted: &ProposalPlan, answers: &Answers) -> Result<DecidedPull, Need> {
         let (facts, by_command) = (self.planned.facts, self.planned.decided);
         let decisions = by_command.of(self.id);
         let known = DecisionFacts {
@@ -175,7 +175,7 @@ impl<'a> Carrier<'a> {
 
     /// A person's wish for one member. A wish for the whole group does not add a member that was skipped by
     /// name, or that is left out of the open pull request.
-    fn member_command(&self, member: &ProposalId, decisions: &Decisions) -> Command {
+    fn member_command(&self, member: &ProposalId, decisions: &Decisions) -> ProposalCommand {
         let (facts, by_command) = (self.planned.facts, self.planned.decided);
         let own = by_command.wish(member);
         let is_of_whole = self.there.contains(member) || !facts.is_open(self.id);
@@ -205,7 +205,7 @@ impl<'a> Carrier<'a> {
             };
             Some((Pull { state, source: None, leaves: None, ..facts }, pull))
         });
-        let nothing = Wanted::Nothing { why: String::new(), rest: Rest::Gone };
+        let nothing = ProposalPlan::Nothing { why: String::new(), rest: Rest::Gone };
         let room = |member: &ProposalId, decisions: &Decisions| {
             room_for_part(&BlockPart::left_out(member.target.clone(), decisions.clone()))
         };
@@ -252,7 +252,7 @@ impl<'a> Carrier<'a> {
             may_join(facts, id, member, wanted)
                 && of_each
                     .get(*member)
-                    .is_some_and(|decisions| self.member_command(member, decisions) == Command::None)
+                    .is_some_and(|decisions| self.member_command(member, decisions) == ProposalCommand::None)
                 && !answers.rollouts.contains_key(*member)
         };
         let unasked: Vec<ProposalId> = carried.iter().filter(is_unasked).cloned().collect();
@@ -262,11 +262,15 @@ impl<'a> Carrier<'a> {
         let told = |why| {
             // The next pull request of the branch replaces this one, and records that.
             let by = match &why {
-                WhyLeftOut::Stands(Standing::Declined { pull }) => format!("the person who closed #{pull}"),
-                WhyLeftOut::Stands(Standing::Merged { pull }) => format!("the person who reverted #{pull}"),
+                WhyLeftOut::LeftAlone(LeaveReason::Declined { pull }) => {
+                    format!("the person who closed #{pull}")
+                }
+                WhyLeftOut::LeftAlone(LeaveReason::Merged { pull }) => {
+                    format!("the person who reverted #{pull}")
+                }
                 _ => return why,
             };
-            if writes { WhyLeftOut::Stands(Standing::Skipped { by }) } else { why }
+            if writes { WhyLeftOut::LeftAlone(LeaveReason::Skipped { by }) } else { why }
         };
         Ok(DecidedPull {
             wanted: of_group,
@@ -283,23 +287,23 @@ impl<'a> Carrier<'a> {
 
 /// Whether an open pull request is kept although the settings move its changes to another one: people have
 /// worked on it, approved it or queued it.
-pub fn keeps_its_form(planned: Planned<'_>, id: &ProposalId, answers: &Answers) -> Step<Form> {
+pub fn keeps_its_form(planned: PlannedRun<'_>, id: &ProposalId, answers: &Answers) -> DecisionStep<Form> {
     let decide = || -> Result<Form, Need> {
         if !planned.facts.is_open(id) {
             return Ok(Form::Moves);
         }
         let command = planned.decided.wish(id);
-        let wanted = Wanted::Nothing { why: String::new(), rest: Rest::Current };
+        let wanted = ProposalPlan::Nothing { why: String::new(), rest: Rest::Current };
         let (hold, skipped, leaving) = (None, None, Leaving::Nobody);
         let known = DecisionFacts { wanted: &wanted, command, hold, skipped, leaving };
         let closes = matches!(
             decide_one(planned, id, &known, None, answers)?,
-            Action::Close { .. } | Action::Leave(Standing::Paused { .. })
+            Action::Close { .. } | Action::Leave(LeaveReason::Paused { .. })
         );
         if !closes {
             return Ok(Form::Keeps);
         }
-        if command != Command::None {
+        if command != ProposalCommand::None {
             return Ok(Form::Moves);
         }
         match answers.of_pull.reviewed.ok_or(Need::Reviewed)? {
@@ -307,7 +311,7 @@ pub fn keeps_its_form(planned: Planned<'_>, id: &ProposalId, answers: &Answers) 
             Reviewed::Approved | Reviewed::Queued | Reviewed::AutoMerge => Ok(Form::Keeps),
         }
     };
-    decide().map_or_else(Step::Ask, Step::Decided)
+    decide().map_or_else(DecisionStep::Ask, DecisionStep::Decided)
 }
 
 /// The fate of the previous pull request of a proposal's branch.
@@ -316,19 +320,22 @@ fn ended<'a>(answers: &'a Answers, on: &ProposalId, pull: &EarlierPullRequest) -
 }
 
 /// Members whose plan would write outside of their target.
-fn outside(planned: Planned<'_>, members: &[ProposalId]) -> BTreeMap<ProposalId, (OutsideTarget, Wanted)> {
+fn outside(
+    planned: PlannedRun<'_>,
+    members: &[ProposalId],
+) -> BTreeMap<ProposalId, (OutsideTarget, ProposalPlan)> {
     let one = |member: &ProposalId| {
         let (upgrade, scope) = (planned.plan_of(member)?, planned.scopes.get(&member.target)?);
         let scope = Scope { retarget: planned.retarget_of(member), ..scope.clone() };
         let error = guard_upgrade(&scope, planned.facts.base.tree.as_ref(), upgrade).err()?;
-        let refused = Wanted::Unplannable { why: error.to_string() };
+        let refused = ProposalPlan::Unplannable { why: error.to_string() };
         Some((member.clone(), (error, refused)))
     };
     members.iter().filter_map(one).collect()
 }
 
 /// The cluster whose machines a proposal may have to wait for.
-pub fn awaited_cluster<'p>(planned: Planned<'_>, proposal: &'p ProposalId) -> Option<&'p ClusterId> {
+pub fn awaited_cluster<'p>(planned: PlannedRun<'_>, proposal: &'p ProposalId) -> Option<&'p ClusterId> {
     let cluster = proposal.target.cluster()?;
     // A new cluster has no rollout yet, and one that is deleted need not finish it.
     let values = planned.plan_of(proposal).and_then(|upgrade| upgrade.values.as_deref());
@@ -343,7 +350,7 @@ fn offered_by(facts: &Facts, id: &ProposalId) -> Option<SourceState> {
 
 /// Decides one, or says which fact is needed first.
 fn decide_one(
-    planned: Planned<'_>,
+    planned: PlannedRun<'_>,
     proposal: &ProposalId,
     known: &DecisionFacts<'_>,
     earlier: Option<(Pull, &EarlierPullRequest)>,
@@ -398,21 +405,13 @@ pub fn reviewed(state: &MergeQueueState, decisions: &Decisions) -> Reviewed {
     }
 }
 
-/// Whether a pull request conflicts with its base, as GitHub shows it now.
-pub const fn mergeable(now: &PullRequest) -> Mergeable {
-    match now.mergeable {
-        Some(false) => Mergeable::Conflicts,
-        Some(true) | None => Mergeable::PerhapsYes,
-    }
-}
-
 /// Of several wishes the one that includes the others.
-pub(super) fn strongest(wishes: impl IntoIterator<Item = Command>) -> Command {
-    let rank = |wish: &Command| match wish {
-        Command::None => 0,
-        Command::Offer => 1,
-        Command::Replan => 2,
-        Command::Skip => 3,
+pub(super) fn strongest(wishes: impl IntoIterator<Item = ProposalCommand>) -> ProposalCommand {
+    let rank = |wish: &ProposalCommand| match wish {
+        ProposalCommand::None => 0,
+        ProposalCommand::Offer => 1,
+        ProposalCommand::Replan => 2,
+        ProposalCommand::Skip => 3,
     };
-    wishes.into_iter().max_by_key(rank).unwrap_or(Command::None)
+    wishes.into_iter().max_by_key(rank).unwrap_or(ProposalCommand::None)
 }

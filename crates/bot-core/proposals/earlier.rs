@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_facts::{EarlierPullRequest, PullRequest, PullRequestState};
-use capstan_plan::proposal::{Closer, ProposalId, Pull, PullState, Skipped, SourceState, Wanted};
+use capstan_plan::proposal::{Closer, ProposalId, ProposalPlan, Pull, PullState, Skipped, SourceState};
 use capstan_report::{BlockPlace, ClosedBy};
 
 use super::carriers::Carriers;
@@ -70,7 +70,7 @@ impl Earlier {
 pub fn asked_earlier(
     facts: &Facts,
     carriers: &Carriers,
-    wanted: &BTreeMap<ProposalId, Wanted>,
+    wanted: &BTreeMap<ProposalId, ProposalPlan>,
 ) -> BTreeSet<ProposalId> {
     let mut asked: BTreeSet<ProposalId> = BTreeSet::new();
     for (id, members) in carriers {
@@ -141,8 +141,8 @@ pub(super) fn may_join(
     facts: &Facts,
     carrier: &ProposalId,
     member: &ProposalId,
-    wanted: &BTreeMap<ProposalId, Wanted>,
+    wanted: &BTreeMap<ProposalId, ProposalPlan>,
 ) -> bool {
     let is_in = facts.is_open(carrier) && facts.members_of(carrier).contains(member);
-    matches!(wanted.get(member), Some(Wanted::Offer(_))) && !is_in
+    matches!(wanted.get(member), Some(ProposalPlan::Offer(_))) && !is_in
 }

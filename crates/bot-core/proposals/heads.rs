@@ -13,7 +13,7 @@ use capstan_plan::proposal::{
 };
 use capstan_report::SealedCommit;
 
-use super::deciding::Step;
+use super::deciding::DecisionStep;
 use super::outcome::BranchOwner;
 use crate::facts::{Facts, digest_of_changes};
 
@@ -95,23 +95,23 @@ impl<'a> HeadFacts<'a> {
     }
 
     /// The commit as Git shows it.
-    pub fn tip(&self, found: &HeadFound) -> Step<BranchTip, HeadNeed> {
-        self.read_tip(found).map_or_else(Step::Ask, Step::Decided)
+    pub fn tip(&self, found: &HeadFound) -> DecisionStep<BranchTip, HeadNeed> {
+        self.read_tip(found).map_or_else(DecisionStep::Ask, DecisionStep::Decided)
     }
 
     /// The branch, if this commit is its head: whose work it is, and whether Capstan's commit is known to be directly
     /// on the base.
-    pub fn branch(&self, found: &HeadFound) -> Step<Branch, HeadNeed> {
-        let branch = self.judged(found).map(|(authorship, stands_on)| Branch {
+    pub fn branch(&self, found: &HeadFound) -> DecisionStep<Branch, HeadNeed> {
+        let branch = self.judged(found).map(|(authorship, of_base)| Branch {
             head: self.commit.clone(),
             authorship,
-            stands_on,
+            of_base,
         });
-        branch.map_or_else(Step::Ask, Step::Decided)
+        branch.map_or_else(DecisionStep::Ask, DecisionStep::Decided)
     }
 
     /// Whose work it is. People are those who pushed, according to GitHub: anybody can set the author of a commit.
-    pub fn owner(&self, found: &HeadFound) -> Step<BranchOwner, HeadNeed> {
+    pub fn owner(&self, found: &HeadFound) -> DecisionStep<BranchOwner, HeadNeed> {
         let owner = || match self.judged(found)?.0 {
             Authorship::Capstan { .. } => Ok(BranchOwner::Capstan),
             Authorship::Person => {
@@ -119,13 +119,13 @@ impl<'a> HeadFacts<'a> {
                 Ok(pushed_by(all, self.commit, own))
             }
         };
-        owner().map_or_else(Step::Ask, Step::Decided)
+        owner().map_or_else(DecisionStep::Ask, DecisionStep::Decided)
     }
 
     /// What Capstan's last commit on the branch offers, with the commit below it; `None` where there is none at this commit
     /// or closely below.
-    pub fn last_own(&self, found: &HeadFound) -> Step<Option<(SourceState, CommitId)>, HeadNeed> {
-        self.find_last_own(found).map_or_else(Step::Ask, Step::Decided)
+    pub fn last_own(&self, found: &HeadFound) -> DecisionStep<Option<(SourceState, CommitId)>, HeadNeed> {
+        self.find_last_own(found).map_or_else(DecisionStep::Ask, DecisionStep::Decided)
     }
 
     fn find_last_own(&self, found: &HeadFound) -> Result<Option<(SourceState, CommitId)>, HeadNeed> {
@@ -152,7 +152,7 @@ impl<'a> HeadFacts<'a> {
             return Ok((Authorship::Capstan { source, plan }, OfBase::Yes));
         }
         let tip = self.read_tip(found)?;
-        Ok((judge_head(&tip, self.record.map(|record| &record.head)), tip.stands_on()))
+        Ok((judge_head(&tip, self.record.map(|record| &record.head)), tip.of_base()))
     }
 
     fn read_tip(&self, found: &HeadFound) -> Result<BranchTip, HeadNeed> {

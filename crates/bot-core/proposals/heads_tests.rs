@@ -8,7 +8,7 @@ use capstan_plan::proposal::{Authorship, OfBase, PlanDigest, TRAILER_SEAL, trail
 use capstan_report::sealed_message;
 
 use super::heads::pushed_by;
-use super::{BranchOwner, BranchPushes, HeadFacts, HeadFound, HeadNeed, Step};
+use super::{BranchOwner, BranchPushes, DecisionStep, HeadFacts, HeadFound, HeadNeed};
 use crate::facts::Facts;
 use crate::testing::{Case, V22, commit, id, key, now, snapshot, source};
 
@@ -66,20 +66,20 @@ fn facts() -> Facts {
 /// Answers from these commits and pushes until there is a decision. What was asked, and the decision.
 fn ask<'h, T>(
     head: &HeadFacts<'h>,
-    question: fn(&HeadFacts<'h>, &HeadFound) -> Step<T, HeadNeed>,
+    question: fn(&HeadFacts<'h>, &HeadFound) -> DecisionStep<T, HeadNeed>,
     (commits, pushes): (&[Snapshot], &BranchPushes),
 ) -> (String, T) {
     let all: BTreeMap<_, _> = commits.iter().map(|one| (one.commit.clone(), one.clone())).collect();
     let (mut found, mut asked) = (HeadFound::default(), Vec::new());
     loop {
         match question(head, &found) {
-            Step::Decided(decided) => return (asked.join(" "), decided),
-            Step::Ask(HeadNeed::Commit(commit)) => {
+            DecisionStep::Decided(decided) => return (asked.join(" "), decided),
+            DecisionStep::Ask(HeadNeed::Commit(commit)) => {
                 asked.push(commit.as_str().get(..1).unwrap().to_owned());
                 let read = all.get(&commit).cloned();
                 assert!(found.commits.insert(commit, read).is_none(), "it asks twice: {asked:?}");
             }
-            Step::Ask(HeadNeed::Pushes) => {
+            DecisionStep::Ask(HeadNeed::Pushes) => {
                 asked.push("pushes".to_owned());
                 assert!(found.pushes.replace(pushes.clone()).is_none(), "it asks twice: {asked:?}");
             }
@@ -109,7 +109,7 @@ fn a_recorded_head_needs_no_question() {
     let (facts, head) = (recorded('a', &source(V22).to_string()), commit('a'));
     let head = HeadFacts::of(&facts, &id("gauss/peu01"), &head, None);
     let (asked, branch) = ask(&head, HeadFacts::branch, (&[], &pushes(&[])));
-    assert_eq!((asked.as_str(), branch.head, branch.stands_on), ("", commit('a'), OfBase::Yes));
+    assert_eq!((asked.as_str(), branch.head, branch.of_base), ("", commit('a'), OfBase::Yes));
     assert!(is_capstans(&branch.authorship));
     let (asked, owner) = ask(&head, HeadFacts::owner, (&[], &pushes(&[])));
     assert_eq!((asked.as_str(), owner), ("", BranchOwner::Capstan));
@@ -176,7 +176,7 @@ fn a_commit_is_on_the_base_where_the_tip_or_the_pull_request_says_so() {
         let head = HeadFacts::on(&facts, BRANCH, &head, seen.as_ref());
         let below = Snapshot { commit: commit(parent), ..base() };
         let (_, branch) = ask(&head, HeadFacts::branch, (&[sealed('a', parent), below], &pushes(&[])));
-        assert_eq!(branch.stands_on, expected, "{parent} {base_seen:?}");
+        assert_eq!(branch.of_base, expected, "{parent} {base_seen:?}");
     }
 }
 

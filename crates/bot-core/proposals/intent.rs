@@ -6,16 +6,16 @@ use capstan_model::target::Target;
 use capstan_model::tree::CommitId;
 use capstan_plan::forecast::worst;
 use capstan_plan::proposal::{
-    BranchStep, Decisions, Drafted, Guarded, Offer, Offers, OutsideTarget, ProposalId, ReleasesOrigin, Scope,
-    Sidebar, SidebarStanding, Skipped, SourceState, Standing, Title, TitleDigest, TitleStep, Wanted,
-    WhyLeftOut, guard_upgrade, offer_name,
+    BranchStep, Decisions, Drafted, Guarded, LeaveReason, Offer, Offers, OutsideTarget, ProposalId,
+    ProposalPlan, ReleasesOrigin, Scope, Sidebar, SidebarStanding, Skipped, SourceState, Title, TitleDigest,
+    TitleStep, WhyLeftOut, guard_upgrade, offer_name,
 };
 use capstan_plan::settings::{RepositorySettings, TitleTemplate};
 use capstan_plan::upgrade::{Retarget, Upgrade, Versions};
 use capstan_report::{
     Block, BlockKey, BlockPart, BlockPlace, GroupProposal, PreviousOffer, Proposal, ProposalState,
-    commit_message, group_body, group_commit_message, group_title, previous_offers, proposal_body,
-    proposal_title, room_for_part, text_digest, visible_group_text, visible_text,
+    commit_message, group_body, group_commit_message, group_title, offer_in_words, previous_offers,
+    proposal_body, proposal_title, room_for_part, text_digest, visible_group_text, visible_text,
 };
 use jiff::Timestamp;
 
@@ -26,7 +26,7 @@ use crate::effects::{
     PullText, TextEdit,
 };
 use crate::facts::Facts;
-use crate::planned::Planned;
+use crate::planned::PlannedRun;
 
 /// Bytes in a group's body for the records of members that are left out.
 const MOST_NOTED_BESIDES: usize = 32 << 10;
@@ -36,7 +36,7 @@ pub struct Intent<'a> {
     /// The proposal of its branch.
     pub proposal: &'a ProposalId,
     /// The changes: one cluster's, or those of a group's clusters, the worst first.
-    pub parts: Vec<Part<'a>>,
+    pub parts: Vec<ProposalPart<'a>>,
     /// Members of the group that are left out, and why.
     pub left_out: Vec<(Target, String)>,
     /// Decisions about such members that have no other place.
@@ -63,7 +63,7 @@ pub struct Intent<'a> {
 }
 
 /// One cluster's changes.
-pub struct Part<'a> {
+pub struct ProposalPart<'a> {
     pub proposal: &'a ProposalId,
     /// Which files it may write.
     pub scope: Scope,
@@ -77,7 +77,7 @@ pub struct Part<'a> {
 
 impl<'a> Intent<'a> {
     /// The only part, where the pull request is one cluster's own.
-    fn alone(&self) -> Option<&Part<'a>> {
+    fn alone(&self) -> Option<&ProposalPart<'a>> {
         self.parts.first().filter(|_| self.proposal.target.group().is_none())
     }
 
@@ -153,7 +153,7 @@ impl<'a> Intent<'a> {
     }
 
     fn texts<'p>(&'p self, drafted: Drafted, sidebar: &'p SidebarStanding) -> Vec<Proposal<'p>> {
-        let text = |part: &'p Part<'a>| Proposal {
+        let text = |part: &'p ProposalPart<'a>| Proposal {
             upgrade: part.upgrade,
             source: &self.offer.source,
             plan: &self.offer.plan,
@@ -270,7 +270,8 @@ impl<'a> Intent<'a> {
         if self.branch == BranchStep::Keep {
             return Ok(None);
         }
-        let guard = |part: &'f Part<'a>| guard_upgrade(&part.scope, facts.base.tree.as_ref(), part.upgrade);
+        let guard =
+            |part: &'f ProposalPart<'a>| guard_upgrade(&part.scope, facts.base.tree.as_ref(), part.upgrade);
         let guarded: Vec<Guarded<'f>> = self.parts.iter().map(guard).collect::<Result<_, _>>()?;
         Ok(Some(DesiredBranch {
             name: self.proposal.branch(),
@@ -291,7 +292,7 @@ impl<'a> Intent<'a> {
         now: Timestamp,
     ) -> Vec<Effect> {
         let opened_at = self.pull.map_or(now, |pull| pull.created_at);
-        let record = |part: &Part<'a>| ProposalRecord {
+        let record = |part: &ProposalPart<'a>| ProposalRecord {
             repository: facts.repository.id,
             proposal: part.proposal.clone(),
             pull_request,
@@ -353,9 +354,17 @@ impl<'a> Intent<'a> {
                 of: Some(self.members()),
                 opened: "proposal-opened",
                 updated: "proposal-updated",
-                around: (format!("offers {} in ", self.offer.source.source()), String::new()),
+                around: (
+                    format!("{} in ", self.offer_in_words(&self.offer.source.source().to_string())),
+                    String::new(),
+                ),
             },
         }
+    }
+
+    /// What it does for its clusters, as the predicate of a sentence.
+    fn offer_in_words(&self, source: &str) -> String {
+        offer_in_words(self.parts.first().map(|part| part.upgrade), source)
     }
 
     fn new_text<'f>(&'f self, facts: &'f Facts, now: Timestamp) -> NewText<'f> {
@@ -400,7 +409,7 @@ impl<'a> Intent<'a> {
 
 /// The content of a pull request; `None` where one of its members has no plan.
 pub(super) fn intent<'a>(
-    planned: Planned<'a>,
+    planned: PlannedRun<'a>,
     proposal: &'a ProposalId,
     decided: &'a DecidedPull,
     (branch, pull): (BranchStep, Option<&'a PullRequest>),
@@ -408,12 +417,12 @@ pub(super) fn intent<'a>(
     now: Timestamp,
 ) -> Option<Intent<'a>> {
     let facts = planned.facts;
-    let Wanted::Offer(offer) = &decided.wanted else { return None };
-    let part = |member: &'a ProposalId| -> Option<Part<'a>> {
+    let ProposalPlan::Offer(offer) = &decided.wanted else { return None };
+    let part = |member: &'a ProposalId| -> Option<ProposalPart<'a>> {
         let upgrade = planned.plan_of(member)?;
         let scope = planned.scopes.get(&member.target)?;
         let retarget = planned.retarget_of(member);
-        Some(Part {
+        Some(ProposalPart {
             proposal: member,
             scope: Scope { retarget, ..scope.clone() },
             upgrade,
@@ -421,7 +430,7 @@ pub(super) fn intent<'a>(
             reporter: member.target.cluster().and_then(|cluster| planned.reporters.name_for(cluster)),
         })
     };
-    let mut parts: Vec<Part<'a>> = decided.carried.iter().map(part).collect::<Option<_>>()?;
+    let mut parts: Vec<ProposalPart<'a>> = decided.carried.iter().map(part).collect::<Option<_>>()?;
     let order: Vec<&Target> =
         worst(parts.iter().map(|part| part.upgrade), usize::MAX).into_iter().map(|one| &one.target).collect();
     parts.sort_by_key(|part| order.iter().position(|target| **target == part.proposal.target));
@@ -430,7 +439,10 @@ pub(super) fn intent<'a>(
         one.map_or_else(String::new, |one| format!("{}: {}", one.state.as_str(), one.why))
     };
     let told = decided.left_out.iter().filter(|(_, why)| {
-        !matches!(why, WhyLeftOut::Stands(Standing::NothingOffered { rest: Rest::Current | Rest::Gone, .. }))
+        !matches!(
+            why,
+            WhyLeftOut::LeftAlone(LeaveReason::NothingOffered { rest: Rest::Current | Rest::Gone, .. })
+        )
     });
     // Where the dashboard keeps decisions about left out members, they survive this pull request. A declined
     // release has to be recorded here, because only the newest pull request of a branch is read.
@@ -440,8 +452,8 @@ pub(super) fn intent<'a>(
             decisions = Decisions::default();
         }
         let by = match why {
-            WhyLeftOut::Stands(Standing::Skipped { by }) => Some(by.clone()),
-            WhyLeftOut::Stands(_) | WhyLeftOut::Waits(_) => None,
+            WhyLeftOut::LeftAlone(LeaveReason::Skipped { by }) => Some(by.clone()),
+            WhyLeftOut::LeftAlone(_) | WhyLeftOut::Waits(_) => None,
         };
         let source = planned.plan_of(member).and_then(offer_name);
         let skipped = by.zip(source).map(|(by, source)| Skipped { source, by });
@@ -490,9 +502,10 @@ impl Outcome {
         for part in &intent.parts {
             findings.insert(part.proposal.target.clone(), part.upgrade.findings.clone());
         }
+        let offers = intent.offer_in_words(&format!("`{}`", offer.source.source()));
         let why = match intent.parts.as_slice() {
-            [_] | [] => format!("#{number} offers `{}`.", offer.source.source()),
-            several => format!("#{number} offers `{}` to {} clusters.", offer.source.source(), several.len()),
+            [_] | [] => format!("#{number} {offers}."),
+            several => format!("#{number} {offers} to {} clusters.", several.len()),
         };
         ProposalOutcome { state: ProposalState::Proposed, why, pull: Some(number) }
     }

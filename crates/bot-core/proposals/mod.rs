@@ -5,6 +5,7 @@ mod approvals;
 #[cfg(test)]
 mod approvals_tests;
 mod carriers;
+mod conflicting;
 mod deciding;
 mod earlier;
 mod failure;
@@ -15,6 +16,7 @@ mod holding;
 mod intent;
 mod noting;
 mod outcome;
+mod parting;
 mod select;
 #[cfg(test)]
 mod select_tests;
@@ -29,21 +31,23 @@ pub use self::approvals::{
     ApprovalFound, ApprovalNeed, ApprovalsJudged, ApprovedResult, Approving, held_in, is_automatic,
     judged_pulls,
 };
-pub use self::carriers::{Arranged, Arranging, Carriers, Form, Parting, arrange, part};
+pub use self::carriers::{Arranged, Arranging, Carriers, Form, arrange};
+pub use self::conflicting::{MergeableFound, MergeableNeed, mergeable};
 pub use self::deciding::{
-    Answers, Carrier, DecidedPull, Need, Step, awaited_cluster, keeps_its_form, mergeable, reviewed,
+    Answers, Carrier, DecidedPull, DecisionStep, Need, awaited_cluster, keeps_its_form, reviewed,
 };
 pub use self::earlier::{Earlier, as_earlier, asked_earlier, became, unbound};
 pub use self::failure::ProposalFailure;
 pub use self::heads::{BranchPushes, HeadFacts, HeadFound, HeadNeed};
 pub use self::holding::{held_by_refusals, wanted_of};
-pub use self::intent::{Intent, Part};
+pub use self::intent::{Intent, ProposalPart};
 pub use self::noting::{
     block_of_head, closed_block, closing, decided_write, kept_decisions, pull_with_decisions,
 };
 pub use self::outcome::{
     BranchOwner, Campaigns, Exemption, JudgedProposal, NextRun, Outcome, ProposalOutcome, Remarks, Wrote,
 };
+pub use self::parting::{Parting, part};
 pub use self::select::{DecidedPulls, Selected, Selecting, SelectionFacts, SelectionNeed, Waits, select};
 pub use self::states::{note_newcomers, remark};
 pub use self::turn::{CameOf, ProposalTurn, TurnDone, TurnStep, came_of, turn_of};

@@ -2,8 +2,8 @@
 
 use capstan_facts::PullRequest;
 use capstan_plan::proposal::{
-    BranchStep, Closer, Decisions, Draft, Drafted, Leaving, PlanDigest, ProposalId, Sidebar, SidebarStanding,
-    SourceState, Standing, Wanted,
+    BranchStep, Closer, Decisions, Draft, Drafted, LeaveReason, Leaving, PlanDigest, ProposalId,
+    ProposalPlan, Sidebar, SidebarStanding, SourceState,
 };
 use capstan_plan::settings::Mode;
 use capstan_plan::upgrade::Retarget;
@@ -15,25 +15,25 @@ use super::approvals::still_decided;
 use super::deciding::DecidedPull;
 use crate::effects::{Audited, Closing, DesiredPull, OpenText, PullText, TextEdit, audits};
 use crate::facts::{Facts, Write, draft_of, part_id};
-use crate::planned::Planned;
+use crate::planned::PlannedRun;
 
 /// The block to write into an open pull request that is not updated, and whether it should be a draft: it is
 /// one while it is held or blocked. `None` where nothing changes.
 pub fn kept_decisions<'a>(
-    planned: Planned<'a>,
+    planned: PlannedRun<'a>,
     proposal: &ProposalId,
-    (standing, DecidedPull { wanted, leaving, .. }): (&Standing, &DecidedPull),
+    (standing, DecidedPull { wanted, leaving, .. }): (&LeaveReason, &DecidedPull),
 ) -> Option<(&'a PullRequest, Draft, Decisions, Write)> {
     let (facts, decided) = (planned.facts, planned.decided);
     let pull = facts.open_proposal(proposal).filter(|_| planned.settings.mode != Mode::Observe)?;
     let want = match (standing, wanted) {
-        (Standing::Held { .. } | Standing::Blocked { .. }, _) => Draft::Draft,
+        (LeaveReason::Held { .. } | LeaveReason::Blocked { .. }, _) => Draft::Draft,
         // A member that has to leave cannot: people worked on the branch, or GitHub is about to merge it.
-        (Standing::Edited { .. } | Standing::Waits { .. }, _) if *leaving == Leaving::Somebody => {
+        (LeaveReason::Edited { .. } | LeaveReason::Waits { .. }, _) if *leaving == Leaving::Somebody => {
             Draft::Draft
         }
-        (Standing::Paused { .. }, _) => draft_of(pull),
-        (_, Wanted::Offer(offer)) => offer.draft,
+        (LeaveReason::Paused { .. }, _) => draft_of(pull),
+        (_, ProposalPlan::Offer(offer)) => offer.draft,
         _ => draft_of(pull),
     };
     let changes = decided.drafted(proposal).change(draft_of(pull), want).is_some();
@@ -52,7 +52,7 @@ pub fn kept_decisions<'a>(
 }
 
 /// The write of these decisions into a proposal's pull request. That of a group has the decisions of its members, too.
-pub fn decided_write(planned: Planned<'_>, proposal: &ProposalId, decisions: &Decisions) -> Write {
+pub fn decided_write(planned: PlannedRun<'_>, proposal: &ProposalId, decisions: &Decisions) -> Write {
     if proposal.target.group().is_none() {
         return Write::decisions(proposal, decisions);
     }
@@ -84,7 +84,7 @@ pub fn closed_block(block: Block, by: Closer) -> Block {
 /// The open pull request of a proposal that is left as it is otherwise, with what was decided about it, and as the draft
 /// that it is to be. `now` is it as it is now, and `block` what its body says.
 pub fn pull_with_decisions<'a>(
-    planned: Planned<'a>,
+    planned: PlannedRun<'a>,
     proposal: &ProposalId,
     (now, block): (&'a PullRequest, Block),
     (decisions, draft): (Decisions, Draft),
@@ -109,7 +109,7 @@ pub fn pull_with_decisions<'a>(
             of: Some(facts.members_of(proposal)),
             opened: "proposal-decided",
             updated: "proposal-decided",
-            around: (String::new(), String::new()),
+            around: ("noted in ".to_owned(), String::new()),
         },
     }
 }

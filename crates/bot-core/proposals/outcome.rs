@@ -133,18 +133,18 @@ pub struct ProposalOutcome {
 impl Outcome {
     /// The states as tables show them: *current* is omitted for a target that has an offer from another kind
     /// of source.
-    pub fn told(&self) -> impl Iterator<Item = (&ProposalId, &ProposalOutcome)> {
-        self.proposals.iter().filter(move |(id, one)| self.is_told(id, one))
+    pub fn shown(&self) -> impl Iterator<Item = (&ProposalId, &ProposalOutcome)> {
+        self.proposals.iter().filter(move |(id, one)| self.is_shown(id, one))
     }
 
-    fn is_told(&self, id: &ProposalId, one: &ProposalOutcome) -> bool {
-        one.state.is_told_beside(self.of_target(id).map(|(_, other)| other.state))
+    fn is_shown(&self, id: &ProposalId, one: &ProposalOutcome) -> bool {
+        one.state.is_shown_beside(self.of_target(id).map(|(_, other)| other.state))
     }
 
     /// The proposals in the status of a proposal's target: its own, and those of other kinds of source with
     /// an offer.
-    pub fn told_of(&self, id: &ProposalId) -> Vec<ProposalId> {
-        let own = self.proposals.get(id).is_none_or(|one| self.is_told(id, one));
+    pub fn shown_of(&self, id: &ProposalId) -> Vec<ProposalId> {
+        let own = self.proposals.get(id).is_none_or(|one| self.is_shown(id, one));
         let others = self.of_target(id).filter(|(_, other)| !other.state.rests());
         own.then_some(id).into_iter().chain(others.map(|(other, _)| other)).cloned().collect()
     }

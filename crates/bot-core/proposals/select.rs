@@ -7,27 +7,27 @@ use std::slice::from_ref;
 
 use capstan_model::wording::sentence;
 use capstan_plan::campaign::{ProposalCandidate, ProposalLoad, turn};
-use capstan_plan::proposal::{Action, Command, ProposalId, Wanted, WhyLeftOut};
+use capstan_plan::proposal::{Action, ProposalCommand, ProposalId, ProposalPlan, WhyLeftOut};
 use capstan_plan::settings::Mode;
 use jiff::Timestamp;
 
 use super::carriers::{Arranged, Carriers};
-use super::deciding::{DecidedPull, Step};
+use super::deciding::{DecidedPull, DecisionStep};
 use super::earlier::{Earlier, may_join};
 use super::failure::ProposalFailure;
 use super::holding::{held_by_refusals, without_those_that_wait};
 use super::outcome::{Campaigns, Outcome, ProposalOutcome};
 use super::states::{leave, offered};
 use crate::facts::Facts;
-use crate::planned::Planned;
+use crate::planned::PlannedRun;
 
 /// What a selection starts from.
 #[derive(Clone, Copy)]
 pub struct Selecting<'a> {
     /// What is planned.
-    pub planned: Planned<'a>,
+    pub planned: PlannedRun<'a>,
     /// What is wanted of each proposal.
-    pub wanted: &'a BTreeMap<ProposalId, Wanted>,
+    pub wanted: &'a BTreeMap<ProposalId, ProposalPlan>,
     /// Which pull request carries which proposals.
     pub arranged: &'a Arranged,
     /// The time.
@@ -104,8 +104,8 @@ impl SelectionFacts {
 }
 
 /// Selects the proposals that are carried out now, or says what has to be known first.
-pub fn select(selecting: &Selecting<'_>, found: &SelectionFacts) -> Step<Selected, SelectionNeed> {
-    selecting.select(found).map_or_else(Step::Ask, Step::Decided)
+pub fn select(selecting: &Selecting<'_>, found: &SelectionFacts) -> DecisionStep<Selected, SelectionNeed> {
+    selecting.select(found).map_or_else(DecisionStep::Ask, DecisionStep::Decided)
 }
 
 impl Selecting<'_> {
@@ -201,7 +201,7 @@ impl Selecting<'_> {
         outcome: &mut Outcome,
     ) -> Result<BTreeMap<ProposalId, String>, SelectionNeed> {
         let waits = |id: &ProposalId, one: &DecidedPull| {
-            one.opens() && one.command == Command::None && id.target.group().is_none()
+            one.opens() && one.command == ProposalCommand::None && id.target.group().is_none()
         };
         let asked = || decided.made.iter().filter(|(id, one)| waits(id, one)).map(|(id, _)| id.clone());
         let rollouts = found.rollouts.as_ref();
@@ -225,7 +225,9 @@ impl Selecting<'_> {
             for (member, why) in &one.left_out {
                 let state = match why {
                     WhyLeftOut::Waits(why) => ProposalOutcome::waiting(why.clone()),
-                    WhyLeftOut::Stands(standing) => leave(&id.kind, standing, self.planned.settings, outcome),
+                    WhyLeftOut::LeftAlone(standing) => {
+                        leave(&id.kind, standing, self.planned.settings, outcome)
+                    }
                 };
                 outcome.proposals.insert(member.clone(), state);
             }
@@ -263,7 +265,7 @@ impl Outcome {
 fn take_new(
     facts: &Facts,
     carriers: &mut Carriers,
-    wanted: &BTreeMap<ProposalId, Wanted>,
+    wanted: &BTreeMap<ProposalId, ProposalPlan>,
 ) -> Vec<ProposalId> {
     let mut taken = Vec::new();
     carriers.retain(|id, members| {

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use capstan_model::rest::Rest;
 use capstan_plan::campaign::ProposalLoad;
-use capstan_plan::proposal::{Action, BranchStep, Closer, Command, ProposalId, Standing, WhyLeftOut};
+use capstan_plan::proposal::{
+    Action, BranchStep, Closer, LeaveReason, ProposalCommand, ProposalId, WhyLeftOut,
+};
 use capstan_plan::settings::Mode;
 
 use super::select::*;
@@ -27,15 +29,15 @@ fn closes(pull: u64) -> Action {
 
 /// A decision about one cluster's own pull request.
 fn own(target: &str, action: Action) -> (ProposalId, DecidedPull) {
-    (id(target), decided_pull(action, Command::None, &[target]))
+    (id(target), decided_pull(action, ProposalCommand::None, &[target]))
 }
 
 fn asked(target: &str, action: Action) -> (ProposalId, DecidedPull) {
-    (id(target), decided_pull(action, Command::Replan, &[target]))
+    (id(target), decided_pull(action, ProposalCommand::Replan, &[target]))
 }
 
 fn shared(group: &str, members: &[&str]) -> (ProposalId, DecidedPull) {
-    (id(group), decided_pull(opens(), Command::None, members))
+    (id(group), decided_pull(opens(), ProposalCommand::None, members))
 }
 
 fn made(decisions: impl IntoIterator<Item = (ProposalId, DecidedPull)>) -> DecidedPulls {
@@ -76,10 +78,10 @@ fn drive_arranged(case: &Case, arranged: Arranged, told: &SelectionFacts) -> (St
         let mut asked = Vec::new();
         loop {
             let need = match select(&selecting, &found) {
-                Step::Decided(selected) => {
+                DecisionStep::Decided(selected) => {
                     return (asked.join(", "), names(&selected.now), selected.outcome);
                 }
-                Step::Ask(need) => need,
+                DecisionStep::Ask(need) => need,
             };
             let before = asked.len();
             match need {
@@ -147,7 +149,7 @@ fn nothing_new_is_opened_where_earlier_pull_requests_are_unknown() {
 fn an_open_shared_pull_request_continues_without_members_that_would_come_in() {
     let failure = ProposalFailure::Refused("no permission".to_owned());
     let case = two().shared(5, "group://gauss", 'a', &["gauss/peu01"]);
-    let decided = (id("group://gauss"), decided_pull(updates(5), Command::None, &["gauss/peu01"]));
+    let decided = (id("group://gauss"), decided_pull(updates(5), ProposalCommand::None, &["gauss/peu01"]));
     let (asked, now, outcome) =
         drive(&case, GROUP, &SelectionFacts { earlier: Some(Err(failure)), ..facts_with([decided]) });
     assert!(asked.starts_with("decided gauss/peu01, "), "{asked}");
@@ -216,14 +218,14 @@ fn what_github_refused_a_while_ago_is_left_alone_unless_somebody_asks() {
         (
             own("gauss/peu01", opens()),
             "",
-            "refused: GitHub refuses it: a ruleset. Capstan retries after 2026-03-02T12:05:00Z.",
+            "refused: GitHub refuses it: a ruleset. Capstan retries after 2026-03-02 12:05 UTC.",
         ),
         (asked("gauss/peu01", opens()), "gauss/peu01", ""),
         // What is open waits as well.
         (
             own("gauss/peu01", updates(3)),
             "",
-            "refused: GitHub refuses it: a ruleset. Capstan retries after 2026-03-02T12:05:00Z.",
+            "refused: GitHub refuses it: a ruleset. Capstan retries after 2026-03-02 12:05 UTC.",
         ),
     ] {
         let write = decision.1.write(&decision.0).unwrap();
@@ -242,7 +244,7 @@ fn members_left_out_of_their_group_get_the_reason() {
     let (group, mut one) = shared("group://gauss", &["gauss/peu01"]);
     one.left_out = vec![
         (id("gauss/peu02"), WhyLeftOut::Waits("It waits for its machines.".to_owned())),
-        (id("gauss/peu03"), WhyLeftOut::Stands(Standing::Skipped { by: "ada".to_owned() })),
+        (id("gauss/peu03"), WhyLeftOut::LeftAlone(LeaveReason::Skipped { by: "ada".to_owned() })),
     ];
     let (_, now, outcome) = drive(&two(), GROUP, &facts_with([(group, one)]));
     assert_eq!(now, "group://gauss");

@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use capstan_model::source::SourceKind;
-use capstan_plan::proposal::{Action, ProposalId, Stage, Standing};
+use capstan_plan::proposal::{Action, LeaveReason, ProposalId, Stage};
 use capstan_plan::settings::{Mode, RepositorySettings};
 use capstan_report::{ProposalState, Refusal, override_in_words, standing_in_words};
 
 use super::deciding::DecidedPull;
 use super::outcome::{Outcome, ProposalOutcome};
-use crate::facts::{Facts, Plans};
-use crate::planned::Planned;
+use crate::facts::{Facts, TargetPlans};
+use crate::planned::PlannedRun;
 
 /// Members that would join a group pull request that Capstan does not update wait outside.
 pub fn note_newcomers(
@@ -21,7 +21,7 @@ pub fn note_newcomers(
     state: &ProposalOutcome,
     outcome: &mut Outcome,
 ) {
-    let Action::Leave(Standing::Edited { pull: Some(number) } | Standing::Waits { pull: number, .. }) =
+    let Action::Leave(LeaveReason::Edited { pull: Some(number) } | LeaveReason::Waits { pull: number, .. }) =
         &decided.action
     else {
         return;
@@ -36,7 +36,7 @@ pub fn note_newcomers(
 }
 
 /// Adds to the checks of open pull requests what each carries, its overridden rules, and its stage.
-pub fn remark(planned: Planned<'_>, outcome: &mut Outcome) {
+pub fn remark(planned: PlannedRun<'_>, outcome: &mut Outcome) {
     let facts = planned.facts;
     for (id, pull) in &facts.proposals {
         for member in outcome.members_of(facts, id) {
@@ -84,7 +84,7 @@ pub fn remark(planned: Planned<'_>, outcome: &mut Outcome) {
 }
 
 /// The sources that the plans offer, in a line for each kind.
-pub(super) fn offered(kinds: &[SourceKind], plans: &Plans) -> BTreeMap<SourceKind, String> {
+pub(super) fn offered(kinds: &[SourceKind], plans: &TargetPlans) -> BTreeMap<SourceKind, String> {
     let mut sources: BTreeMap<SourceKind, BTreeSet<String>> =
         kinds.iter().map(|kind| (kind.clone(), BTreeSet::new())).collect();
     for (proposal, plan) in plans {
@@ -98,7 +98,7 @@ pub(super) fn offered(kinds: &[SourceKind], plans: &Plans) -> BTreeMap<SourceKin
 /// What is said of a proposal that is left as it is, here and in its check.
 pub(super) fn leave(
     kind: &SourceKind,
-    standing: &Standing,
+    standing: &LeaveReason,
     settings: &RepositorySettings,
     outcome: &mut Outcome,
 ) -> ProposalOutcome {
@@ -106,7 +106,7 @@ pub(super) fn leave(
     if let Some(number) = words.remarked_on {
         let remarks = outcome.remarks.entry(number).or_default();
         match standing {
-            Standing::Blocked { why, .. } => remarks.blocked.clone_from(why),
+            LeaveReason::Blocked { why, .. } => remarks.blocked.clone_from(why),
             _ => remarks.notes.push(format!("{} {}", words.why, Refusal::State.sentence())),
         }
     }

@@ -12,9 +12,9 @@ use capstan_model::source::SourceKind;
 use capstan_model::target::Target;
 use capstan_model::tree::RepoPath;
 use capstan_plan::proposal::{
-    Action, Approval, Authorship, Branch, BranchStep, Closer, Command, Decisions, Draft, Drafted, Leaving,
-    Means, Mergeable, OfBase, OnHold, PlanDigest, ProposalId, Pull, PullState, Reviewed, Sidebar,
-    SidebarStanding, Skipped, Stage, Standing, TitleDigest, Wanted, WhyLeftOut,
+    Action, Approval, Authorship, Branch, BranchStep, Closer, Decisions, Draft, Drafted, LeaveReason,
+    Leaving, Means, Mergeable, OfBase, OnHold, PlanDigest, ProposalCommand, ProposalId, ProposalPlan, Pull,
+    PullState, Reviewed, Sidebar, SidebarStanding, Skipped, Stage, TitleDigest, WhyLeftOut,
 };
 use capstan_plan::settings::{GroupPattern, GroupSettings, LabelName, Mode};
 use capstan_plan::upgrade::Upgrade;
@@ -27,7 +27,7 @@ use super::states::offered;
 use super::*;
 use crate::effects::{Effect, Numbered, PullText};
 use crate::facts::Write;
-use crate::planned::Planned;
+use crate::planned::PlannedRun;
 use crate::requests::Request;
 use crate::testing::{Case, V21, V22, block, carried, comment, commit, id, key, now, pull, source, upgrade};
 
@@ -40,20 +40,20 @@ fn noted(target: &str, decisions: Decisions) -> DashboardRecord {
 }
 
 /// A branch that Capstan wrote, with the present plan of that release.
-fn written(planned: Planned<'_>, target: &str, head: char) -> Option<Branch> {
+fn written(planned: PlannedRun<'_>, target: &str, head: char) -> Option<Branch> {
     let files = planned.plan_of(&id(target)).map(|plan| plan.files.clone()).unwrap_or_default();
     let source = capstan_plan::proposal::SourceState::new(crate::testing::release(V22), None);
     let authorship = Authorship::Capstan { source, plan: PlanDigest::of(&files) };
-    Some(Branch { head: commit(head), authorship, stands_on: OfBase::Yes })
+    Some(Branch { head: commit(head), authorship, of_base: OfBase::Yes })
 }
 
 fn persons(head: char) -> Option<Branch> {
-    Some(Branch { head: commit(head), authorship: Authorship::Person, stands_on: OfBase::Yes })
+    Some(Branch { head: commit(head), authorship: Authorship::Person, of_base: OfBase::Yes })
 }
 
 /// The decision, and the questions before it. `told` answers.
 fn drive(
-    planned: Planned<'_>,
+    planned: PlannedRun<'_>,
     (target, members): (&str, &[&str]),
     earlier: &Earlier,
     told: &Answers,
@@ -64,8 +64,8 @@ fn drive(
     let (mut answers, mut asked) = (Answers::default(), Vec::new());
     loop {
         let need = match carrier.decide(&answers) {
-            Step::Decided(decided) => return (asked, decided),
-            Step::Ask(need) => need,
+            DecisionStep::Decided(decided) => return (asked, decided),
+            DecisionStep::Ask(need) => need,
         };
         asked.push(match &need {
             Need::Branch { .. } => "branch".to_owned(),
@@ -106,17 +106,17 @@ fn words(action: &Action) -> String {
         Action::Update { pull, branch } => format!("updates #{pull}, {}", step(branch)),
         Action::Close { pull, by, .. } => format!("closes #{pull} for {by:?}"),
         Action::Leave(standing) => match standing {
-            Standing::NothingOffered { .. } => "leaves it: nothing offered".to_owned(),
-            Standing::Blocked { .. } => "leaves it: blocked".to_owned(),
-            Standing::Unplannable { .. } => "leaves it: unplannable".to_owned(),
-            Standing::Waits { reviewed, .. } => format!("leaves it: {reviewed:?}"),
-            Standing::Held { .. } => "leaves it: held".to_owned(),
-            Standing::Paused { .. } => "leaves it: paused".to_owned(),
-            Standing::Edited { .. } => "leaves it: edited".to_owned(),
-            Standing::Skipped { by } => format!("leaves it: skipped by {by}"),
-            Standing::Declined { pull } => format!("leaves it: #{pull} was declined"),
-            Standing::RolledBack { pull } => format!("leaves it: #{pull} rolled back"),
-            Standing::Merged { pull } => format!("leaves it: #{pull} was merged"),
+            LeaveReason::NothingOffered { .. } => "leaves it: nothing offered".to_owned(),
+            LeaveReason::Blocked { .. } => "leaves it: blocked".to_owned(),
+            LeaveReason::Unplannable { .. } => "leaves it: unplannable".to_owned(),
+            LeaveReason::Waits { reviewed, .. } => format!("leaves it: {reviewed:?}"),
+            LeaveReason::Held { .. } => "leaves it: held".to_owned(),
+            LeaveReason::Paused { .. } => "leaves it: paused".to_owned(),
+            LeaveReason::Edited { .. } => "leaves it: edited".to_owned(),
+            LeaveReason::Skipped { by } => format!("leaves it: skipped by {by}"),
+            LeaveReason::Declined { pull } => format!("leaves it: #{pull} was declined"),
+            LeaveReason::RolledBack { pull } => format!("leaves it: #{pull} rolled back"),
+            LeaveReason::Merged { pull } => format!("leaves it: #{pull} was merged"),
         },
     }
 }
@@ -124,7 +124,7 @@ fn words(action: &Action) -> String {
 #[test]
 fn what_is_done_about_one_clusters_pull_request() {
     let none = Answers::default;
-    let branch = |branch: fn(Planned<'_>) -> Option<Branch>| branch;
+    let branch = |branch: fn(PlannedRun<'_>) -> Option<Branch>| branch;
     let (absent, own, edited) =
         (branch(|_| None), branch(|planned| written(planned, "gauss/peu01", 'a')), branch(|_| persons('a')));
     let offered = || Case::new().offered("gauss/peu01");
@@ -180,14 +180,14 @@ fn what_is_done_about_one_clusters_pull_request() {
 #[test]
 fn edited_branches_stay_and_conflicting_ones_are_rewritten() {
     let open = Case::new().offered("gauss/peu01").proposed(3, "gauss/peu01", 'a');
-    let old = |planned: Planned<'_>| {
+    let old = |planned: PlannedRun<'_>| {
         let plan = PlanDigest::of(&[]);
         let source = written(planned, "gauss/peu01", 'a').map(|branch| branch.authorship);
         let Some(Authorship::Capstan { source, .. }) = source else { panic!("Capstan's") };
         Some(Branch {
             head: commit('a'),
             authorship: Authorship::Capstan { source, plan },
-            stands_on: OfBase::Yes,
+            of_base: OfBase::Yes,
         })
     };
     for (reviewed, mergeable, is_old, expected) in [
@@ -286,7 +286,7 @@ fn membership(decided: &DecidedPull) -> String {
     let out = decided.left_out.iter().map(|(member, why)| {
         let why = match why {
             WhyLeftOut::Waits(why) => why.clone(),
-            WhyLeftOut::Stands(standing) => {
+            WhyLeftOut::LeftAlone(standing) => {
                 words(&Action::Leave(standing.clone())).replace("leaves it: ", "")
             }
         };
@@ -456,17 +456,17 @@ fn what_is_skipped_as_a_whole_is_closed_for_a_person() {
         told.of_pull.branch = Some(written(planned, "gauss/peu01", 'a'));
         let (_, decided) = drive(planned, GROUP, &Earlier::default(), &told);
         assert_eq!(words(&decided.action), "closes #3 for Person");
-        assert_eq!(decided.command, Command::Skip);
+        assert_eq!(decided.command, ProposalCommand::Skip);
     });
 }
 
 #[test]
 fn the_strongest_wish_is_the_one_that_the_others_are_part_of() {
     for (wishes, expected) in [
-        (vec![], Command::None),
-        (vec![Command::None, Command::Offer], Command::Offer),
-        (vec![Command::Replan, Command::Offer], Command::Replan),
-        (vec![Command::Skip, Command::Replan, Command::None], Command::Skip),
+        (vec![], ProposalCommand::None),
+        (vec![ProposalCommand::None, ProposalCommand::Offer], ProposalCommand::Offer),
+        (vec![ProposalCommand::Replan, ProposalCommand::Offer], ProposalCommand::Replan),
+        (vec![ProposalCommand::Skip, ProposalCommand::Replan, ProposalCommand::None], ProposalCommand::Skip),
     ] {
         assert_eq!(strongest(wishes), expected);
     }
@@ -497,13 +497,6 @@ fn how_far_people_took_a_pull_request() {
         (state(ReviewDecision::Approved, true, true), &none, Reviewed::Queued),
     ] {
         assert_eq!(reviewed(&state, decisions), expected, "{state:?}");
-    }
-    for (told, expected) in [
-        (None, Mergeable::PerhapsYes),
-        (Some(true), Mergeable::PerhapsYes),
-        (Some(false), Mergeable::Conflicts),
-    ] {
-        assert_eq!(mergeable(&PullRequest { mergeable: told, ..pull(1, "x", 'a') }), expected);
     }
 }
 
@@ -602,10 +595,10 @@ fn a_form_is_kept_where_people_worked_on_it_or_took_it_further() {
             let mut answers = Answers::default();
             loop {
                 match keeps_its_form(planned, &id("gauss/peu01"), &answers) {
-                    Step::Decided(form) => return form,
-                    Step::Ask(Need::Branch { .. }) => answers.of_pull.branch = Some(branch.clone()),
-                    Step::Ask(Need::Reviewed) => answers.of_pull.reviewed = Some(reviewed),
-                    Step::Ask(need) => panic!("{need:?}"),
+                    DecisionStep::Decided(form) => return form,
+                    DecisionStep::Ask(Need::Branch { .. }) => answers.of_pull.branch = Some(branch.clone()),
+                    DecisionStep::Ask(Need::Reviewed) => answers.of_pull.reviewed = Some(reviewed),
+                    DecisionStep::Ask(need) => panic!("{need:?}"),
                 }
             }
         })
@@ -623,6 +616,53 @@ fn a_form_is_kept_where_people_worked_on_it_or_took_it_further() {
         assert_eq!(form(&open, requests, branch, reviewed), expected, "{reviewed:?}");
     }
     assert_eq!(form(&Case::new(), &[], None, Reviewed::Not), Form::Moves);
+}
+
+#[test]
+fn what_became_of_one_that_was_left_is_noted_by_what_was_to_be_written() {
+    let (proposal, members) = (id("gauss/peu01"), [id("gauss/peu01")]);
+    let closes = || Parting::Closes {
+        why: "It is elsewhere.".to_owned(),
+        forgotten: Vec::new(),
+        without: BTreeSet::from([id("gauss/peu02")]),
+    };
+    let case = Case::new().offered("gauss/peu01").proposed(3, "gauss/peu01", 'a');
+    for (parting, writes) in [(Parting::Stays, false), (Parting::Notes, true), (closes(), true)] {
+        let write = case.look(|planned| parting.write(planned, &proposal));
+        assert_eq!(
+            write.map(|write| write.what().to_owned()),
+            writes.then(|| "proposal gauss/peu01".to_owned())
+        );
+    }
+    for (parting, superseded, without) in
+        [(Parting::Notes, vec![], vec![]), (closes(), vec![id("gauss/peu01")], vec![id("gauss/peu02")])]
+    {
+        let (mut outcome, mut kept) = (Outcome::default(), BTreeSet::new());
+        parting.done(&proposal, &mut outcome, &mut kept);
+        assert_eq!(outcome.wrote, Wrote::PullRequests);
+        assert_eq!(
+            (outcome.superseded, kept),
+            (superseded.into_iter().collect(), without.into_iter().collect())
+        );
+    }
+    let failed = ProposalFailure::Failed("Git does not answer".to_owned(), NextRun::MayGetFurther);
+    for (parting, of_refusal, of_failure) in [
+        (Parting::Notes, Some("refused: It is locked."), Some("failed: Git does not answer")),
+        (closes(), None, None),
+    ] {
+        let state = |outcome: &Outcome| {
+            let one = outcome.proposals.get(&proposal)?;
+            Some(format!("{}: {}", one.state.as_str(), one.why))
+        };
+        let mut outcome = Outcome::default();
+        parting.refused((&proposal, &members), "It is locked.", &mut outcome);
+        assert_eq!(state(&outcome).as_deref(), of_refusal);
+        assert!(outcome.undecided.is_empty());
+        let mut outcome = Outcome::default();
+        parting.failed((&proposal, &members), &failed, &mut outcome);
+        assert_eq!(state(&outcome).as_deref(), of_failure);
+        assert!(outcome.undecided.contains(&proposal), "its commands are heard again");
+    }
 }
 
 #[test]
@@ -775,11 +815,11 @@ fn what_is_wanted_is_what_is_planned_and_what_is_open_though_it_is_gone() {
         .plan("kiel/peu01", Err("unreadable."))
         .plan("kiel/peu02", Ok(blocked))
         .proposed(3, "gone/peu01", 'a');
-    let words = |wanted: &Wanted| match wanted {
-        Wanted::Offer(offer) => format!("offers {}", offer.source.source()),
-        Wanted::Nothing { rest, .. } => format!("{rest:?}"),
-        Wanted::Blocked { .. } => "blocked".to_owned(),
-        Wanted::Unplannable { .. } => "unplannable".to_owned(),
+    let words = |wanted: &ProposalPlan| match wanted {
+        ProposalPlan::Offer(offer) => format!("offers {}", offer.source.source()),
+        ProposalPlan::Nothing { rest, .. } => format!("{rest:?}"),
+        ProposalPlan::Blocked { .. } => "blocked".to_owned(),
+        ProposalPlan::Unplannable { .. } => "unplannable".to_owned(),
     };
     case.look(|planned| {
         let wanted = wanted_of(planned);
@@ -796,8 +836,8 @@ fn what_is_wanted_is_what_is_planned_and_what_is_open_though_it_is_gone() {
     });
 }
 
-pub(super) fn decided_pull(action: Action, command: Command, carried: &[&str]) -> DecidedPull {
-    let wanted = Wanted::Offer(capstan_plan::proposal::Offer {
+pub(super) fn decided_pull(action: Action, command: ProposalCommand, carried: &[&str]) -> DecidedPull {
+    let wanted = ProposalPlan::Offer(capstan_plan::proposal::Offer {
         source: source(V22),
         plan: PlanDigest::of(&[]),
         draft: Draft::Ready,
@@ -820,17 +860,17 @@ pub(super) fn decided_pull(action: Action, command: Command, carried: &[&str]) -
 fn what_github_refused_waits_unless_somebody_asks_or_it_says_something_else() {
     let open = || Action::Open { branch: BranchStep::Create };
     let close = Action::Close { pull: 3, why: "gone".to_owned(), by: Closer::Capstan, rest: Rest::Gone };
-    let write = decided_pull(open(), Command::None, &[]).write(&id("gauss/peu01")).unwrap();
+    let write = decided_pull(open(), ProposalCommand::None, &[]).write(&id("gauss/peu01")).unwrap();
     let refused = RefusedWrite {
         not_before: now() + jiff::SignedDuration::from_mins(5),
         ..crate::facts::Refusals::default().refused(&write, 7, "a ruleset", now())
     };
     for (refused, action, command, expected) in [
-        (vec![refused.clone()], open(), Command::None, true),
-        (vec![refused.clone()], open(), Command::Replan, false),
-        (vec![], open(), Command::None, false),
-        (vec![refused.clone()], close, Command::None, false),
-        (vec![refused], Action::Leave(Standing::Edited { pull: None }), Command::None, false),
+        (vec![refused.clone()], open(), ProposalCommand::None, true),
+        (vec![refused.clone()], open(), ProposalCommand::Replan, false),
+        (vec![], open(), ProposalCommand::None, false),
+        (vec![refused.clone()], close, ProposalCommand::None, false),
+        (vec![refused], Action::Leave(LeaveReason::Edited { pull: None }), ProposalCommand::None, false),
     ] {
         let case = Case { refused, ..Case::new().offered("gauss/peu01") };
         let decided =
@@ -842,7 +882,7 @@ fn what_github_refused_waits_unless_somebody_asks_or_it_says_something_else() {
 
 #[test]
 fn who_waits_for_a_campaign_is_left_out_of_a_shared_pull_request() {
-    let decided = decided_pull(Action::Open { branch: BranchStep::Create }, Command::None, GROUP.1);
+    let decided = decided_pull(Action::Open { branch: BranchStep::Create }, ProposalCommand::None, GROUP.1);
     let members: Vec<ProposalId> = GROUP.1.iter().map(|one| id(one)).collect();
     let asks = [comment(1, "ada", None, "/capstan upgrade gauss/peu01")];
     let names = |all: Vec<ProposalId>| all.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
@@ -875,8 +915,8 @@ fn what_was_decided_is_written_into_what_is_left_as_it_is() {
         ..block(3, &id("gauss/peu01"), V22)
     };
     let over = Case::new().offered("gauss/peu01").proposed_with(3, "gauss/peu01", 'a', over);
-    let edited = || Standing::Edited { pull: Some(3) };
-    let held = || Standing::Held { pull: Some(3), hold: hold() };
+    let edited = || LeaveReason::Edited { pull: Some(3) };
+    let held = || LeaveReason::Held { pull: Some(3), hold: hold() };
     let asks = |text: &str| vec![comment(1, "ada", Some(&on), text)];
     for (case, requests, standing, expected) in [
         (open(), vec![], edited(), None),
@@ -884,13 +924,14 @@ fn what_was_decided_is_written_into_what_is_left_as_it_is() {
         (open(), asks("/capstan override kubernetes-minor-skip tested"), edited(), Some(Draft::Ready)),
         // A proposal that is held or blocked is a draft, whenever that was decided.
         (open(), vec![], held(), Some(Draft::Draft)),
-        (open(), vec![], Standing::Blocked { pull: Some(3), why: vec![] }, Some(Draft::Draft)),
+        (open(), vec![], LeaveReason::Blocked { pull: Some(3), why: vec![] }, Some(Draft::Draft)),
         (over, vec![], edited(), Some(Draft::Ready)),
         (open().settings(|settings| settings.mode = Mode::Observe), asks("/capstan hold"), held(), None),
         (Case::new().offered("gauss/peu01"), vec![], held(), None),
     ] {
         case.heard(&requests, |planned| {
-            let decided = decided_pull(Action::Leave(standing.clone()), Command::None, &["gauss/peu01"]);
+            let decided =
+                decided_pull(Action::Leave(standing.clone()), ProposalCommand::None, &["gauss/peu01"]);
             let kept = kept_decisions(planned, &id("gauss/peu01"), (&standing, &decided));
             assert_eq!(kept.map(|(_, want, _, _)| want), expected, "{standing:?}");
         });
@@ -975,18 +1016,18 @@ fn members_that_would_join_what_is_left_alone_wait() {
     let lost = group().facts();
     let state = ProposalOutcome::new(ProposalState::Edited, "People worked on it.");
     for (facts, action, expected) in [
-        (&facts, Action::Leave(Standing::Edited { pull: Some(5) }), vec!["gauss/peu02", "gauss/peu03"]),
+        (&facts, Action::Leave(LeaveReason::Edited { pull: Some(5) }), vec!["gauss/peu02", "gauss/peu03"]),
         (
             &facts,
-            Action::Leave(Standing::Waits { pull: 5, reviewed: Reviewed::Approved, newer: None }),
+            Action::Leave(LeaveReason::Waits { pull: 5, reviewed: Reviewed::Approved, newer: None }),
             vec!["gauss/peu02", "gauss/peu03"],
         ),
-        (&facts, Action::Leave(Standing::Edited { pull: None }), vec![]),
+        (&facts, Action::Leave(LeaveReason::Edited { pull: None }), vec![]),
         (&facts, Action::Update { pull: 5, branch: BranchStep::Keep }, vec![]),
         // With unknown members no cluster is said to be outside.
-        (&lost, Action::Leave(Standing::Edited { pull: Some(5) }), vec![]),
+        (&lost, Action::Leave(LeaveReason::Edited { pull: Some(5) }), vec![]),
     ] {
-        let decided = decided_pull(action, Command::None, GROUP.1);
+        let decided = decided_pull(action, ProposalCommand::None, GROUP.1);
         let mut outcome = Outcome::default();
         note_newcomers(facts, &id("group://gauss"), &decided, &state, &mut outcome);
         let noted: Vec<String> = outcome.proposals.keys().map(ToString::to_string).collect();
@@ -1067,12 +1108,13 @@ fn what_blocks_the_pull_request_below_blocks_the_one_above() {
 
 #[test]
 fn what_is_written_is_known_again_by_what_it_says() {
-    let leave = decided_pull(Action::Leave(Standing::Edited { pull: None }), Command::None, &[]);
+    let leave = decided_pull(Action::Leave(LeaveReason::Edited { pull: None }), ProposalCommand::None, &[]);
     assert!(leave.write(&id("gauss/peu01")).is_none());
-    let open = decided_pull(Action::Open { branch: BranchStep::Create }, Command::None, &[]);
+    let open = decided_pull(Action::Open { branch: BranchStep::Create }, ProposalCommand::None, &[]);
     let write: Write = open.write(&id("gauss/peu01")).unwrap();
     assert_eq!(write.what(), "proposal gauss/peu01");
-    let nothing = DecidedPull { wanted: Wanted::Nothing { why: String::new(), rest: Rest::Gone }, ..open };
+    let nothing =
+        DecidedPull { wanted: ProposalPlan::Nothing { why: String::new(), rest: Rest::Gone }, ..open };
     assert!(nothing.write(&id("gauss/peu01")).is_none());
 }
 
@@ -1081,12 +1123,14 @@ fn what_is_written_is_known_again_by_what_it_says() {
 fn an_intention_names_the_members_it_carries_and_those_left_out() {
     let mut decided = decided_pull(
         Action::Open { branch: BranchStep::Create },
-        Command::None,
+        ProposalCommand::None,
         &["gauss/peu01", "gauss/peu02"],
     );
-    let held = WhyLeftOut::Stands(Standing::Held { pull: None, hold: hold() });
-    let current =
-        WhyLeftOut::Stands(Standing::NothingOffered { why: "It has it.".to_owned(), rest: Rest::Current });
+    let held = WhyLeftOut::LeftAlone(LeaveReason::Held { pull: None, hold: hold() });
+    let current = WhyLeftOut::LeftAlone(LeaveReason::NothingOffered {
+        why: "It has it.".to_owned(),
+        rest: Rest::Current,
+    });
     decided.left_out = vec![(id("gauss/peu03"), held), (id("gauss/peu04"), current)];
     let case = Case {
         no_dashboard: Some("none".to_owned()),
@@ -1120,8 +1164,11 @@ fn an_intention_names_the_members_it_carries_and_those_left_out() {
 
 #[test]
 fn a_body_that_says_the_same_is_not_written_again() {
-    let decided =
-        decided_pull(Action::Update { pull: 3, branch: BranchStep::Keep }, Command::None, &["gauss/peu01"]);
+    let decided = decided_pull(
+        Action::Update { pull: 3, branch: BranchStep::Keep },
+        ProposalCommand::None,
+        &["gauss/peu01"],
+    );
     let case = Case::new().offered("gauss/peu01").proposed(3, "gauss/peu01", 'a');
     case.look(|planned| {
         let proposal = id("gauss/peu01");
@@ -1150,7 +1197,8 @@ fn a_body_that_says_the_same_is_not_written_again() {
 /// The pull request of a proposal that is opened: a decision counts only in a body that names its number.
 #[test]
 fn a_new_pull_request_is_opened_as_the_settings_and_decisions_say() {
-    let decided = decided_pull(Action::Open { branch: BranchStep::Create }, Command::None, &["gauss/peu01"]);
+    let decided =
+        decided_pull(Action::Open { branch: BranchStep::Create }, ProposalCommand::None, &["gauss/peu01"]);
     let label = LabelName::parse("upgrade").unwrap();
     let case = Case::new()
         .offered("gauss/peu01")
@@ -1185,8 +1233,11 @@ fn a_new_pull_request_is_opened_as_the_settings_and_decisions_say() {
 /// written, with which title.
 #[test]
 fn an_open_pull_request_is_written_where_something_of_it_changed() {
-    let decided =
-        decided_pull(Action::Update { pull: 3, branch: BranchStep::Keep }, Command::None, &["gauss/peu01"]);
+    let decided = decided_pull(
+        Action::Update { pull: 3, branch: BranchStep::Keep },
+        ProposalCommand::None,
+        &["gauss/peu01"],
+    );
     let nothing = SidebarStanding::default();
     let first = Case::new().offered("gauss/peu01");
     let (title, body) = first.look(|planned| {

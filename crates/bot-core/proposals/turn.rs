@@ -3,7 +3,7 @@
 use capstan_facts::PullRequest;
 use capstan_model::rest::Rest;
 use capstan_model::wording::sentence;
-use capstan_plan::proposal::{Action, Closer, Command, ProposalId, Standing};
+use capstan_plan::proposal::{Action, Closer, LeaveReason, ProposalCommand, ProposalId};
 use capstan_plan::settings::Mode;
 use capstan_report::ProposalState;
 use jiff::Timestamp;
@@ -11,11 +11,12 @@ use jiff::Timestamp;
 use super::deciding::DecidedPull;
 use super::failure::ProposalFailure;
 use super::intent::{Intent, intent};
+use super::noting::kept_decisions;
 use super::outcome::{Outcome, ProposalOutcome, Wrote};
 use super::states::leave;
 use crate::effects::{Effect, Published};
-use crate::facts::refused_words;
-use crate::planned::Planned;
+use crate::facts::{Write, refused_words};
+use crate::planned::PlannedRun;
 
 /// A proposal whose turn it is.
 pub struct ProposalTurn<'a> {
@@ -32,7 +33,7 @@ pub enum TurnStep<'a> {
     /// Nothing: its state says why.
     Says(ProposalOutcome),
     /// It is left as it is; what people decided is written into its body.
-    Leave(&'a Standing),
+    Leave(&'a LeaveReason),
     /// Its pull request is closed.
     Close {
         /// As it is, where it is open.
@@ -52,7 +53,7 @@ pub enum TurnStep<'a> {
 #[derive(Debug, Clone)]
 pub enum TurnDone {
     Done,
-    /// GitHub refuses what people decided about it; its state.
+    /// GitHub refused what people decided about it before, and it is not tried again yet; its state.
     Refused(ProposalOutcome),
     /// The result for its pull request.
     Published(Published),
@@ -84,12 +85,12 @@ impl ProposalTurn<'_> {
 }
 
 fn is_new(decided: &DecidedPull) -> bool {
-    decided.opens() && decided.command == Command::None
+    decided.opens() && decided.command == ProposalCommand::None
 }
 
 /// What is done about a proposal whose turn it is. `spent` says why new ones wait, where they do.
 pub fn turn_of<'a>(
-    planned: Planned<'a>,
+    planned: PlannedRun<'a>,
     (proposal, decided): (&'a ProposalId, &'a DecidedPull),
     spent: Option<&str>,
     outcome: &Outcome,
@@ -121,7 +122,7 @@ pub fn turn_of<'a>(
 /// The result of a turn. A refusal by GitHub is remembered. It is forgotten once GitHub accepts the write, or Capstan
 /// does not attempt it any more.
 pub fn came_of(
-    planned: Planned<'_>,
+    planned: PlannedRun<'_>,
     turn: &ProposalTurn<'_>,
     result: Result<TurnDone, ProposalFailure>,
     outcome: &mut Outcome,
@@ -129,13 +130,22 @@ pub fn came_of(
 ) -> CameOf {
     let mut came =
         CameOf { state: ProposalOutcome::waiting(""), effects: Vec::new(), spent: None, again: false };
-    let mut write = turn.decided.write(turn.proposal);
+    let mut write = write_of(planned, turn).filter(|_| !matches!(result, Ok(TurnDone::Refused(_))));
+    if write.is_some() && matches!((&turn.step, &result), (TurnStep::Leave(_), Ok(TurnDone::Done))) {
+        outcome.wrote = Wrote::PullRequests;
+    }
     came.state = match result {
         Ok(done) => {
             came.again = matches!(done, TurnDone::Published(Published::Overtaken));
             done_state(planned, turn, done, outcome)
         }
-        Err(ProposalFailure::Refused(why)) if write.is_some() => ProposalOutcome::refused(why),
+        Err(ProposalFailure::Refused(why)) if write.is_some() => {
+            let refused = ProposalOutcome::refused(why);
+            match turn.step {
+                TurnStep::Leave(_) => done_state(planned, turn, TurnDone::Refused(refused), outcome),
+                _ => refused,
+            }
+        }
         Err(failure) => {
             let state = outcome.fail(&turn.decided.carried, &failure);
             write = write.filter(|_| matches!(failure, ProposalFailure::Outside(_)));
@@ -163,8 +173,18 @@ pub fn came_of(
     came
 }
 
+/// The write of a turn, if there is one.
+fn write_of(planned: PlannedRun<'_>, turn: &ProposalTurn<'_>) -> Option<Write> {
+    match &turn.step {
+        TurnStep::Leave(standing) => {
+            kept_decisions(planned, turn.proposal, (standing, turn.decided)).map(|(.., write)| write)
+        }
+        _ => turn.decided.write(turn.proposal),
+    }
+}
+
 fn done_state(
-    planned: Planned<'_>,
+    planned: PlannedRun<'_>,
     turn: &ProposalTurn<'_>,
     done: TurnDone,
     outcome: &mut Outcome,

@@ -2,7 +2,7 @@
 
 use capstan_facts::RefusedWrite;
 use capstan_model::rest::Rest;
-use capstan_plan::proposal::{Action, BranchStep, Closer, Command, Standing};
+use capstan_plan::proposal::{Action, BranchStep, Closer, LeaveReason, ProposalCommand};
 use capstan_plan::settings::Mode;
 
 use super::tests::decided_pull;
@@ -10,7 +10,7 @@ use super::turn::*;
 use super::*;
 use crate::effects::{Effect, Published};
 use crate::facts::Refusals;
-use crate::testing::{Case, id, now};
+use crate::testing::{Case, comment, effects_in_words, id, now};
 
 const SPENT: &str = "The budget for proposals is spent.";
 
@@ -27,7 +27,7 @@ fn closes(by: Closer) -> Action {
 }
 
 fn leaves() -> Action {
-    Action::Leave(Standing::Edited { pull: Some(3) })
+    Action::Leave(LeaveReason::Edited { pull: Some(3) })
 }
 
 fn open() -> Case {
@@ -83,7 +83,8 @@ fn each_decision_is_a_step() {
         ),
         (observe(), leaves(), "leaves it"),
     ] {
-        let (proposal, decided) = (id("gauss/peu01"), decided_pull(action, Command::None, &["gauss/peu01"]));
+        let (proposal, decided) =
+            (id("gauss/peu01"), decided_pull(action, ProposalCommand::None, &["gauss/peu01"]));
         case.look(|planned| {
             let turn = turn_of(planned, (&proposal, &decided), None, &Outcome::default(), now());
             assert_eq!(words(&turn.step), expected);
@@ -94,10 +95,10 @@ fn each_decision_is_a_step() {
 #[test]
 fn once_the_budget_is_spent_new_proposals_wait_that_nobody_asked_for() {
     for (action, command, waits) in [
-        (opens(), Command::None, true),
-        (opens(), Command::Offer, false),
-        (updates(3), Command::None, false),
-        (leaves(), Command::None, false),
+        (opens(), ProposalCommand::None, true),
+        (opens(), ProposalCommand::Offer, false),
+        (updates(3), ProposalCommand::None, false),
+        (leaves(), ProposalCommand::None, false),
     ] {
         let (proposal, decided) = (id("gauss/peu01"), decided_pull(action, command, &["gauss/peu01"]));
         open().look(|planned| {
@@ -122,7 +123,7 @@ fn a_pull_request_that_was_written_is_listed_again() {
         ),
     ] {
         let again = published == Published::Overtaken;
-        let decided = decided_pull(opens(), Command::None, &["gauss/peu01"]);
+        let decided = decided_pull(opens(), ProposalCommand::None, &["gauss/peu01"]);
         let (came, outcome) = taken(&open(), &decided, Ok(TurnDone::Published(published)));
         assert_eq!(format!("{}: {}", came.state.state.as_str(), came.state.why), state);
         assert_eq!((outcome.wrote, came.again), (wrote, again));
@@ -133,8 +134,8 @@ fn a_pull_request_that_was_written_is_listed_again() {
 
 #[test]
 fn what_github_refuses_is_remembered_whether_rules_or_a_call_say_so() {
-    let words = "GitHub refuses it: a ruleset. Capstan retries after 2026-03-02T12:10:00Z.";
-    let decided = decided_pull(opens(), Command::None, &["gauss/peu01"]);
+    let words = "GitHub refuses it: a ruleset. Capstan retries after 2026-03-02 12:10 UTC.";
+    let decided = decided_pull(opens(), ProposalCommand::None, &["gauss/peu01"]);
     for result in [
         Ok(TurnDone::Published(Published::Refused("a ruleset".to_owned()))),
         Err(ProposalFailure::Refused("a ruleset".to_owned())),
@@ -155,7 +156,7 @@ fn what_github_refuses_is_remembered_whether_rules_or_a_call_say_so() {
 
 #[test]
 fn what_was_refused_before_is_forgotten_once_it_is_taken() {
-    let decided = decided_pull(opens(), Command::None, &["gauss/peu01"]);
+    let decided = decided_pull(opens(), ProposalCommand::None, &["gauss/peu01"]);
     let known = || Case { refused: vec![refused(&decided)], ..open() };
     let published = || Ok(TurnDone::Published(Published::Opened(5)));
     let failed = || Err(ProposalFailure::Failed("Git does not answer".to_owned(), NextRun::FailsAgain));
@@ -181,7 +182,7 @@ fn one_closed_for_capstan_makes_way_for_others_of_its_group() {
         (shared.clone(), "group://gauss", Closer::Capstan, "current", true),
         (shared, "group://gauss", Closer::Person, "declined", false),
     ] {
-        let (proposal, decided) = (id(target), decided_pull(closes(by), Command::None, &[]));
+        let (proposal, decided) = (id(target), decided_pull(closes(by), ProposalCommand::None, &[]));
         let mut outcome = Outcome::default();
         case.look(|planned| {
             let turn = turn_of(planned, (&proposal, &decided), None, &Outcome::default(), now());
@@ -195,7 +196,7 @@ fn one_closed_for_capstan_makes_way_for_others_of_its_group() {
 
 #[test]
 fn what_is_left_alone_says_so_or_that_github_refuses_what_was_decided() {
-    let decided = decided_pull(leaves(), Command::None, &["gauss/peu01"]);
+    let decided = decided_pull(leaves(), ProposalCommand::None, &["gauss/peu01"]);
     let (came, outcome) = taken(&open(), &decided, Ok(TurnDone::Done));
     assert_eq!(came.state.state.as_str(), "edited");
     assert_eq!(outcome.remarks[&3].notes.len(), 1);
@@ -212,13 +213,13 @@ fn a_failure_is_the_proposals_own() {
     let budget = || ProposalFailure::BudgetSpent("the budget is spent".to_owned());
     let gone = "waiting: #3 is gone: Capstan checks the cluster again.";
     for (command, failure, state, spent, undecided) in [
-        (Command::None, budget(), "waiting: The budget is spent", Some("The budget is spent"), true),
+        (ProposalCommand::None, budget(), "waiting: The budget is spent", Some("The budget is spent"), true),
         // A person's request has a budget of its own.
-        (Command::Replan, budget(), "waiting: The budget is spent", None, true),
-        (Command::None, failed(NextRun::MayGetFurther), "failed: Git does not answer", None, true),
-        (Command::None, failed(NextRun::FailsAgain), "failed: Git does not answer", None, false),
-        (Command::None, ProposalFailure::Outside("a/b".to_owned()), "failed: a/b", None, false),
-        (Command::None, ProposalFailure::Gone(3), gone, None, false),
+        (ProposalCommand::Replan, budget(), "waiting: The budget is spent", None, true),
+        (ProposalCommand::None, failed(NextRun::MayGetFurther), "failed: Git does not answer", None, true),
+        (ProposalCommand::None, failed(NextRun::FailsAgain), "failed: Git does not answer", None, false),
+        (ProposalCommand::None, ProposalFailure::Outside("a/b".to_owned()), "failed: a/b", None, false),
+        (ProposalCommand::None, ProposalFailure::Gone(3), gone, None, false),
     ] {
         let again = matches!(failure, ProposalFailure::Gone(_));
         let decided = decided_pull(opens(), command, &["gauss/peu01"]);
@@ -227,4 +228,38 @@ fn a_failure_is_the_proposals_own() {
         assert_eq!((came.spent.as_deref(), came.again), (spent, again));
         assert_eq!(outcome.undecided.contains(&id("gauss/peu01")), undecided);
     }
+}
+
+#[test]
+fn what_people_decided_about_one_that_is_left_alone_is_a_write_of_its_own() {
+    let case = open();
+    let on = case.open[0].clone();
+    let held = [comment(1, "ada", Some(&on), "/capstan hold")];
+    let locked = || Err(ProposalFailure::Refused("it is locked".to_owned()));
+    let said = "refused: GitHub refuses it: it is locked. Capstan retries after 2026-03-02 12:10 UTC.";
+    let remembered: &[&str] = &[
+        "refused until 2026-03-02T12:10:00Z: proposal gauss/peu01: it is locked",
+        "audit write-refused of gauss/peu01 by capstan: proposal gauss/peu01: it is locked",
+    ];
+    for (requests, result, state, effects, wrote) in [
+        (&held[..], Ok(TurnDone::Done), "edited", &[][..], Wrote::PullRequests),
+        (&[], Ok(TurnDone::Done), "edited", &[], Wrote::Nothing),
+        (&held, locked(), said, remembered, Wrote::Nothing),
+        (&[], locked(), "failed: it is locked", &[], Wrote::Nothing),
+    ] {
+        let (proposal, decided) =
+            (id("gauss/peu01"), decided_pull(leaves(), ProposalCommand::None, &["gauss/peu01"]));
+        let mut outcome = Outcome::default();
+        let came = case.heard(requests, |planned| {
+            let turn = turn_of(planned, (&proposal, &decided), None, &Outcome::default(), now());
+            came_of(planned, &turn, result, &mut outcome, now())
+        });
+        let came_state = format!("{}: {}", came.state.state.as_str(), came.state.why);
+        assert!(came_state.starts_with(state), "{came_state}");
+        assert_eq!((effects_in_words(&came.effects), outcome.wrote), (words_of(effects), wrote));
+    }
+}
+
+fn words_of(effects: &[&str]) -> Vec<String> {
+    effects.iter().map(|effect| (*effect).to_owned()).collect()
 }

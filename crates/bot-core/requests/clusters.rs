@@ -10,7 +10,7 @@ use capstan_plan::proposal::{
     CREATE, DESTROY, OutsideTarget, ProposalId, ReleasesOrigin, guard_new, guard_tombstone,
 };
 use capstan_plan::retirement::RetiredCluster;
-use capstan_plan::verbs::{ClusterFrom, Command, Gone};
+use capstan_plan::verbs::{ClusterFrom, Command, DestroyArguments};
 use capstan_report::{AskedFor, ClusterPull, Refusal, creation_pull, retirement_pull};
 
 use super::request::{Request, RequestId};
@@ -19,7 +19,7 @@ use crate::facts::Facts;
 
 /// A cluster that is to come, or to go.
 #[derive(Debug, Clone)]
-pub enum Wanted {
+pub enum ClusterRequest {
     /// It is to come.
     Create(ClusterFrom),
     /// It is to go.
@@ -39,12 +39,12 @@ pub enum ClusterChange {
 #[derive(Debug, Default)]
 pub struct AskedClusters(BTreeMap<(RequestId, usize), Result<ClusterChange, String>>);
 
-impl Wanted {
+impl ClusterRequest {
     /// What a command about a cluster as a whole asks for.
     pub fn of(command: &Command) -> Option<Self> {
         match command {
             Command::Create(wanted) => Some(Self::Create(wanted.clone())),
-            Command::Destroy(Gone { cluster, .. }) => Some(Self::Destroy(cluster.clone())),
+            Command::Destroy(DestroyArguments { cluster, .. }) => Some(Self::Destroy(cluster.clone())),
             _ => None,
         }
     }

@@ -7,7 +7,7 @@ use capstan_plan::proposal::ProposalId;
 use capstan_plan::verbs::{Command, Concerns};
 use capstan_report::{Answer, Refusal};
 
-use super::request::{Origin, Request};
+use super::request::{Request, RequestOrigin};
 use crate::facts::{Facts, Scopes, proposal_for};
 
 /// What a request is about, as far as that is known without reading the pull request.
@@ -32,16 +32,16 @@ impl Facts {
     /// The proposal on whose branch the pull request of a request is, or that a tick is about.
     pub fn proposal_asked(&self, request: &Request) -> Option<ProposalId> {
         match &request.origin {
-            Origin::Comment(_) | Origin::Button(_) => self.proposal_of(request.pull.as_ref()?),
-            Origin::Page(_) => None,
-            Origin::Tick { about, .. } => about.clone(),
+            RequestOrigin::Comment(_) | RequestOrigin::Button(_) => self.proposal_of(request.pull.as_ref()?),
+            RequestOrigin::Page(_) => None,
+            RequestOrigin::Tick { about, .. } => about.clone(),
         }
     }
 
     /// The proposals whose changes the pull request of a request brought, where that is a shared one and not open any
     /// more; none where nobody noted which.
     pub fn ended_shared(&self, request: &Request) -> Option<Vec<ProposalId>> {
-        if matches!(request.origin, Origin::Tick { .. }) {
+        if matches!(request.origin, RequestOrigin::Tick { .. }) {
             return None;
         }
         let (id, pull) = (self.proposal_asked(request)?, request.pull.as_ref()?);
@@ -53,8 +53,8 @@ impl Facts {
     pub fn carrier_of(&self, request: &Request) -> Option<ProposalId> {
         let proposal = self.proposal_asked(request)?;
         match &request.origin {
-            Origin::Comment(_) | Origin::Button(_) | Origin::Page(_) => Some(proposal),
-            Origin::Tick { .. } => Some(self.carrier(&proposal).cloned().unwrap_or(proposal)),
+            RequestOrigin::Comment(_) | RequestOrigin::Button(_) | RequestOrigin::Page(_) => Some(proposal),
+            RequestOrigin::Tick { .. } => Some(self.carrier(&proposal).cloned().unwrap_or(proposal)),
         }
     }
 
@@ -63,7 +63,7 @@ impl Facts {
     pub fn proposals_of(&self, scopes: &Scopes, request: &Request, command: &Command) -> Vec<ProposalId> {
         let id = self.proposal_asked(request);
         let members = match (&id, &request.pull, &request.origin) {
-            (Some(id), _, Origin::Tick { .. }) => vec![id.clone()],
+            (Some(id), _, RequestOrigin::Tick { .. }) => vec![id.clone()],
             (Some(id), Some(pull), _) => self.members_in(id, pull),
             _ => Vec::new(),
         };
@@ -109,8 +109,8 @@ impl Facts {
     /// What a request is about.
     pub fn about<'a>(&self, request: &'a Request) -> About<'a> {
         match (&request.origin, &request.pull) {
-            (Origin::Page(_), _) => About::These(Vec::new()),
-            (Origin::Tick { about, .. }, _) => {
+            (RequestOrigin::Page(_), _) => About::These(Vec::new()),
+            (RequestOrigin::Tick { about, .. }, _) => {
                 let is_whole = |command: &Command| command.verb().concerns() == Concerns::PullRequest;
                 let shared = about.as_ref().and_then(|about| self.carrier(about));
                 let shared = shared.filter(|_| request.commands.iter().flatten().any(is_whole));
@@ -120,8 +120,8 @@ impl Facts {
                     None => about.iter().cloned().collect(),
                 })
             }
-            (Origin::Comment(_) | Origin::Button(_), Some(pull)) => About::Pull(pull),
-            (Origin::Comment(_) | Origin::Button(_), None) => {
+            (RequestOrigin::Comment(_) | RequestOrigin::Button(_), Some(pull)) => About::Pull(pull),
+            (RequestOrigin::Comment(_) | RequestOrigin::Button(_), None) => {
                 let text = "This is an issue: comment on a pull request, or name the cluster.\n";
                 About::Nothing(Answer::refused(Refusal::NothingThere, text))
             }

@@ -5,17 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_campaign::facts::Note;
 use capstan_model::ids::ReleaseName;
-use capstan_plan::proposal::{Command as Wish, Decisions, Drafted, Paused, ProposalId, RolledBack};
+use capstan_plan::proposal::{Decisions, Drafted, Paused, ProposalCommand as Wish, ProposalId, RolledBack};
 use capstan_plan::settings::RepositorySettings;
 use capstan_plan::verbs::OrderWhat;
 use capstan_report::{Answer, BlockPlace, DashboardRecord, Refusal, refused, room_for};
 use jiff::Timestamp;
 
 use super::request::{Request, RequestId};
-use crate::facts::{Facts, Plans, Scopes, part_id};
+use crate::facts::{Facts, Scopes, TargetPlans, part_id};
 
 /// The place of a command: its request, and which of its commands it is.
-pub type Place = (RequestId, usize);
+pub type CommandIndex = (RequestId, usize);
 
 /// What is decided about a proposal may take so many bytes of its body, which GitHub takes 65,536 characters of: what
 /// does not fit would be cut off, and all of it lost.
@@ -59,14 +59,14 @@ pub struct GivenOrder {
 /// A release that is asked for now.
 #[derive(Debug, Clone)]
 struct AskedRelease {
-    place: Place,
+    place: CommandIndex,
     /// What was asked for before.
     before: (Option<ReleaseName>, Option<RolledBack>),
 }
 
 /// What people decided, before and now.
 #[derive(Debug, Clone, Default)]
-pub struct Decided {
+pub struct RunDecisions {
     /// Of each open proposal that has a block.
     decisions: BTreeMap<ProposalId, Decisions>,
     drafted: BTreeMap<ProposalId, Drafted>,
@@ -76,7 +76,7 @@ pub struct Decided {
     /// What is wished of proposals as a whole.
     wishes: BTreeMap<ProposalId, Wish>,
     /// What is said to commands that decide something, by their request and their place in it.
-    answers: BTreeMap<Place, Answer>,
+    answers: BTreeMap<CommandIndex, Answer>,
     /// Whether Capstan is paused here.
     pause: Option<Paused>,
     /// Why nothing can be noted in the dashboard, where that is so.
@@ -86,10 +86,10 @@ pub struct Decided {
     /// What is said to campaigns now.
     orders: Vec<GivenOrder>,
     /// The commands whose decision is noted there, and what people can do instead if that fails.
-    in_dashboard: BTreeMap<Place, &'static str>,
+    in_dashboard: BTreeMap<CommandIndex, &'static str>,
 }
 
-impl Decided {
+impl RunDecisions {
     /// The decisions in the bodies of open proposals, and those in the dashboard's body about others.
     pub fn before(facts: &Facts, record: &DashboardRecord, no_dashboard: Option<String>) -> Self {
         let mut decided = Self {
@@ -150,7 +150,7 @@ impl Decided {
         &mut self,
         proposals: Vec<ProposalId>,
         (release, rollback): (&ReleaseName, Option<&RolledBack>),
-        place: &Place,
+        place: &CommandIndex,
     ) {
         for proposal in proposals {
             self.wishes.insert(proposal.clone(), Wish::Offer);
@@ -168,7 +168,7 @@ impl Decided {
 
     /// Takes back the releases that were asked for now and are not offered: why is the answer. Of these proposals the plans
     /// are others then.
-    pub(crate) fn take_back_releases(&mut self, plans: &Plans) -> BTreeSet<ProposalId> {
+    pub(crate) fn take_back_releases(&mut self, plans: &TargetPlans) -> BTreeSet<ProposalId> {
         let mut taken_back = BTreeSet::new();
         for (proposal, AskedRelease { place, before }) in std::mem::take(&mut self.asked) {
             let why = match plans.get(&proposal) {
@@ -201,12 +201,12 @@ impl Decided {
     }
 
     /// Says that to a command.
-    pub(crate) fn say(&mut self, place: Place, answer: Answer) {
+    pub(crate) fn say(&mut self, place: CommandIndex, answer: Answer) {
         self.answers.insert(place, answer);
     }
 
     /// What a command decides is noted in the dashboard; `instead` is what people can do where that fails.
-    pub(crate) fn note_in_dashboard(&mut self, place: Place, instead: &'static str) {
+    pub(crate) fn note_in_dashboard(&mut self, place: CommandIndex, instead: &'static str) {
         self.in_dashboard.insert(place, instead);
     }
 
@@ -267,9 +267,12 @@ impl Decided {
         self.wishes.get(proposal).copied().unwrap_or(Wish::None)
     }
 
-    /// Adds a wish from another source; a wish that somebody stated for the proposal takes precedence.
-    pub fn also_wish(&mut self, proposal: &ProposalId, wish: Wish) {
-        self.wishes.entry(proposal.clone()).or_insert(wish);
+    /// Hears that people want names of templates to be followed: they want the upgrade now, whether or not it was offered
+    /// before. An open proposal keeps people's commits. Another wish for the proposal takes precedence.
+    pub fn hear_retargets<'p>(&mut self, facts: &Facts, asked: impl IntoIterator<Item = &'p ProposalId>) {
+        for proposal in asked.into_iter().filter(|proposal| facts.carrier(proposal).is_none()) {
+            self.wishes.entry(proposal.clone()).or_insert(Wish::Replan);
+        }
     }
 
     /// The proposals about which something was decided.

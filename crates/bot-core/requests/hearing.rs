@@ -82,7 +82,7 @@ impl Overlooked {
             Unseen::Nothing => Self::Nothing,
             Unseen::NotYetNoted => Self::NotYetNoted,
             Unseen::Pushes(pushes) => Self::Commits(UnseenBranch { branch, pushes }),
-            Unseen::NotTold => Self::Commits(UnseenBranch { branch, pushes: Vec::new() }),
+            Unseen::NotLogged => Self::Commits(UnseenBranch { branch, pushes: Vec::new() }),
         }
     }
 }

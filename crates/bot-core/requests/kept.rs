@@ -2,7 +2,7 @@
 
 /// Whether what was decided is noted in the dashboard.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Kept {
+pub enum DashboardWrite {
     /// All of it is.
     Done,
     /// It cannot be, and why.

@@ -9,12 +9,12 @@ mod request;
 #[cfg(test)]
 mod tests;
 
-pub use self::clusters::{AskedClusters, ClusterChange, Wanted};
+pub use self::clusters::{AskedClusters, ClusterChange, ClusterRequest};
 pub use self::concerned::{About, unreadable};
-pub use self::decided::{Decided, GivenOrder, Ground, MOST_BYTES, Noted, Place};
+pub use self::decided::{CommandIndex, GivenOrder, Ground, MOST_BYTES, Noted, RunDecisions};
 pub use self::hearing::{DealtWith, right_of};
 pub(crate) use self::hearing::{
     Overlooked, address, branches_to_see, hearing_of, meant_by, open_subject, readers_of, rewritten_by,
 };
-pub use self::kept::Kept;
-pub use self::request::{Origin, Request, RequestId, UnseenBranch};
+pub use self::kept::DashboardWrite;
+pub use self::request::{Request, RequestId, RequestOrigin, UnseenBranch};

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use capstan_facts::{Comment, PageOrder, Press, PullRequest};
 use capstan_plan::command::{CommandError, CommentId, Denied, Hearing, Push, Right};
 use capstan_plan::proposal::{ProposalId, ResultDigest};
-use capstan_plan::verbs::{Command, Effect, OfCommit, Verb};
+use capstan_plan::verbs::{Command, OfCommit, Verb, VerbEffect};
 use jiff::Timestamp;
 
 /// Where somebody asked for something.
 #[derive(Debug, Clone)]
-pub enum Origin {
+pub enum RequestOrigin {
     Comment(Comment),
     /// Beside a box of the dashboard that was ticked.
     Tick {
@@ -61,7 +61,7 @@ pub struct Request {
     /// When.
     pub given_at: Timestamp,
     /// Where.
-    pub origin: Origin,
+    pub origin: RequestOrigin,
     /// What was asked, in the order in which it was written.
     pub commands: Vec<Result<Command, CommandError>>,
     /// Which of them its author may not use here, by their place; all are judged before any is carried out.
@@ -91,7 +91,7 @@ pub struct UnseenBranch {
 impl Request {
     /// A request of which only the commands, their author and their place are known.
     pub fn new(
-        origin: Origin,
+        origin: RequestOrigin,
         (number, pull): (u64, Option<PullRequest>),
         (by, given_at): (&str, Timestamp),
         commands: Vec<Result<Command, CommandError>>,
@@ -116,21 +116,21 @@ impl Request {
 
     /// Whether it is a tick in the dashboard.
     pub const fn is_tick(&self) -> bool {
-        matches!(self.origin, Origin::Tick { .. })
+        matches!(self.origin, RequestOrigin::Tick { .. })
     }
 
     /// Whether it was given on Capstan's page.
     pub const fn is_of_page(&self) -> bool {
-        matches!(self.origin, Origin::Page(_))
+        matches!(self.origin, RequestOrigin::Page(_))
     }
 
     /// By this an answer finds it.
     pub fn id(&self) -> RequestId {
         match &self.origin {
-            Origin::Comment(comment) => RequestId::Comment(comment.id),
-            Origin::Tick { at, .. } => RequestId::Tick(*at),
-            Origin::Button(press) => RequestId::Button(press.delivery.clone()),
-            Origin::Page(order) => RequestId::Page(order.id.clone()),
+            RequestOrigin::Comment(comment) => RequestId::Comment(comment.id),
+            RequestOrigin::Tick { at, .. } => RequestId::Tick(*at),
+            RequestOrigin::Button(press) => RequestId::Button(press.delivery.clone()),
+            RequestOrigin::Page(order) => RequestId::Page(order.id.clone()),
         }
     }
 
@@ -143,7 +143,7 @@ impl Request {
     pub fn carried_out(&self) -> impl Iterator<Item = (usize, &Command)> {
         let commands = self.commands.iter().enumerate();
         commands.filter_map(|(at, command)| Some((at, command.as_ref().ok()?))).filter(|(at, command)| {
-            let overtaken = command.verb().effect() == Effect::Overwrites && self.unseen.is_some();
+            let overtaken = command.verb().effect() == VerbEffect::Overwrites && self.unseen.is_some();
             let moved = self.moved.is_some() && means_the_head(command);
             self.hearing == Hearing::Obeyed && !self.denied.contains_key(at) && !overtaken && !moved
         })
@@ -156,7 +156,7 @@ impl Request {
 
     /// Whether one of its commands may write over what people did.
     pub fn may_overwrite(&self) -> bool {
-        self.carried_out().any(|(_, command)| command.verb().effect() == Effect::Overwrites)
+        self.carried_out().any(|(_, command)| command.verb().effect() == VerbEffect::Overwrites)
     }
 }
 

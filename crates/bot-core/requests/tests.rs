@@ -200,7 +200,7 @@ fn the_right_of_somebody_is_what_github_says() {
 #[test]
 fn within_the_hour_an_ignored_comment_does_not_begin_another_one() {
     let request = comment(1, "ada", None, "/capstan help");
-    let Origin::Comment(first) = &request.origin else { panic!("a comment") };
+    let RequestOrigin::Comment(first) = &request.origin else { panic!("a comment") };
     let after = |minutes: i64| {
         let comment = capstan_facts::Comment {
             created_at: first.created_at + SignedDuration::from_mins(minutes),
@@ -230,7 +230,7 @@ fn what_an_author_had_not_seen_is_a_branch_with_its_pushes() {
             Overlooked::Commits(UnseenBranch { branch: "topic".to_owned(), pushes: vec![push] }),
         ),
         (
-            Unseen::NotTold,
+            Unseen::NotLogged,
             Overlooked::Commits(UnseenBranch { branch: "topic".to_owned(), pushes: Vec::new() }),
         ),
     ] {
@@ -303,5 +303,23 @@ fn a_hold_ends_on_its_day() {
     {
         let decisions = Decisions { hold: Some(hold(until)), ..Decisions::default() };
         assert_eq!(decisions.hold_on(TODAY).is_some(), expected, "{until:?}");
+    }
+}
+
+#[test]
+fn who_asks_for_the_names_of_templates_wants_the_upgrade_now() {
+    use capstan_plan::proposal::ProposalCommand as Wish;
+    let case = Case::new().offered("gauss/peu01").offered("gauss/peu02").proposed(3, "gauss/peu01", 'a');
+    let facts = case.facts();
+    let mut decided = case.decided(&facts, &[]);
+    decided.wish_of(id("kiel/peu01"), Wish::Offer);
+    decided.hear_retargets(&facts, &[id("gauss/peu01"), id("gauss/peu02"), id("kiel/peu01")]);
+    for (target, expected) in [
+        // Its pull request is open, and may have people's commits.
+        ("gauss/peu01", Wish::None),
+        ("gauss/peu02", Wish::Replan),
+        ("kiel/peu01", Wish::Offer),
+    ] {
+        assert_eq!(decided.wish(&id(target)), expected, "{target}");
     }
 }

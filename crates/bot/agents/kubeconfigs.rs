@@ -11,7 +11,7 @@ use capstan_model::ids::ClusterId;
 
 use super::authentication::revoked;
 use super::{Agents, Denied};
-use capstan_ports::{Agent, Heard, WatchedRepository};
+use capstan_ports::{Agent, ReportReceipt, WatchedRepository};
 
 impl Agents {
     /// Stores the file of a cluster, or removes it.
@@ -41,9 +41,9 @@ impl Agents {
         let id = watched.repository.id;
         let heard = self.records().keep_kubeconfig(id, agent, cluster, file.as_ref()).await?;
         match heard {
-            Heard::Revoked => Err(revoked(agent)),
-            Heard::NotAwaited => Ok(()),
-            Heard::Stored => {
+            ReportReceipt::Revoked => Err(revoked(agent)),
+            ReportReceipt::NotAwaited => Ok(()),
+            ReportReceipt::Stored => {
                 let said = file.as_ref().map(|file| &file.said);
                 match said {
                     Some(said) => {

@@ -10,7 +10,7 @@ use capstan_model::tree::CommitId;
 
 use super::authentication::revoked;
 use super::{Agents, Denied};
-use capstan_ports::{Agent, Cause, Heard, JobRequest, PreflightRecord, WatchedRepository};
+use capstan_ports::{Agent, JobCause, JobRequest, PreflightRecord, ReportReceipt, WatchedRepository};
 
 /// Whether open questions are sent. An agent that only asks for the tip would lose them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -130,12 +130,12 @@ impl Agents {
         })?;
         answer.clusters.retain(|one| asked.clusters.contains(&one.cluster));
         match self.records().answer_preflight(id, &agent.id, &answer).await? {
-            Heard::Stored => {
+            ReportReceipt::Stored => {
                 tracing::info!(preflight = %id, head = %asked.head, agent = %agent.id, duration_ms = answer.duration_ms, "a preflight was answered");
                 self.look_at(asked.repository).await
             }
-            Heard::NotAwaited => Ok(()),
-            Heard::Revoked => Err(revoked(agent)),
+            ReportReceipt::NotAwaited => Ok(()),
+            ReportReceipt::Revoked => Err(revoked(agent)),
         }
     }
 
@@ -146,7 +146,7 @@ impl Agents {
             repository,
             installation: watched.repository.installation,
             name: watched.repository.name,
-            cause: Cause::Event,
+            cause: JobCause::Event,
         };
         Ok(self.jobs.enqueue(&request).await?)
     }
@@ -201,7 +201,7 @@ impl Agents {
             let id = watched.repository.id;
             let name = watched.managed_by.name_of(&agent.management_cluster).unwrap_or(&agent.name);
             let before = self.states(id, &taken).await?;
-            if self.records().take_reports(id, agent, name, &taken).await? == Heard::Revoked {
+            if self.records().take_reports(id, agent, name, &taken).await? == ReportReceipt::Revoked {
                 return Err(revoked(agent));
             }
             // A cluster that becomes done may be offered its next step; one that no longer is may not.

@@ -8,7 +8,7 @@
 use capstan_bot_core::dashboard::{DesiredIssue, refused};
 use capstan_bot_core::effects::{AnswerNeed, AnswerOf};
 use capstan_bot_core::facts::Write;
-use capstan_bot_core::requests::Kept;
+use capstan_bot_core::requests::DashboardWrite;
 use capstan_plan::command::CommentId;
 
 use super::{Performed, Performer, SyncError};
@@ -59,11 +59,11 @@ impl Performer<'_> {
     }
 
     /// Brings an issue that is there to what it should be, as long as it is as it was read.
-    pub(crate) async fn bring_issue(&self, desired: &DesiredIssue) -> Result<Kept, SyncError> {
-        let Some(read) = &desired.as_read else { return Ok(Kept::Later) };
+    pub(crate) async fn bring_issue(&self, desired: &DesiredIssue) -> Result<DashboardWrite, SyncError> {
+        let Some(read) = &desired.as_read else { return Ok(DashboardWrite::Later) };
         match self.host.issue(self.repository, read.number).await {
             Ok(now) if desired.is_as_read(now.as_ref()) => {}
-            Ok(_) => return Ok(Kept::Later),
+            Ok(_) => return Ok(DashboardWrite::Later),
             Err(error) => return self.issue_refused(error).await,
         }
         let DesiredIssue { title, body, state, .. } = desired;
@@ -76,7 +76,7 @@ impl Performer<'_> {
             IssueState::Closed => "dashboard-closed",
         });
         self.issue_written(desired, read.number, action).await?;
-        Ok(Kept::Done)
+        Ok(DashboardWrite::Done)
     }
 
     /// Opens the issue; the inner error is what is said where GitHub refuses it.
@@ -84,7 +84,7 @@ impl Performer<'_> {
         &self,
         desired: &DesiredIssue,
         labels: &[String],
-    ) -> Result<Result<Issue, Kept>, SyncError> {
+    ) -> Result<Result<Issue, DashboardWrite>, SyncError> {
         let DesiredIssue { body, record, .. } = desired;
         let new = NewIssue { title: record.title.clone(), body: body.clone(), labels: labels.to_vec() };
         let opened = match self.host.create_issue(self.repository, &new).await {
@@ -101,14 +101,14 @@ impl Performer<'_> {
         own: &Issue,
         body: String,
         other: &Issue,
-    ) -> Result<Kept, SyncError> {
+    ) -> Result<DashboardWrite, SyncError> {
         let edit = IssueEdit { title: None, body: Some(body), state: Some(IssueState::Closed) };
         if let Err(error) = self.host.edit_issue(self.repository, own.number, &edit).await {
             return self.issue_refused(error).await;
         }
         self.audit(None, "dashboard-closed", format!("issue #{}", own.number)).await?;
         self.remember_issue(Some(other.number), String::new()).await?;
-        Ok(Kept::Later)
+        Ok(DashboardWrite::Later)
     }
 
     async fn issue_written(
@@ -132,7 +132,7 @@ impl Performer<'_> {
     }
 
     /// What is said where GitHub refuses something of the issue.
-    pub(crate) async fn issue_refused(&self, error: CodeHostError) -> Result<Kept, SyncError> {
+    pub(crate) async fn issue_refused(&self, error: CodeHostError) -> Result<DashboardWrite, SyncError> {
         if !error.is_refusal() {
             return Err(error.into());
         }

@@ -72,7 +72,7 @@ impl<'a> Performer<'a> {
             Effect::SaveRefusal(refused) => self.save_refusal(&refused).await?,
             Effect::CommentAnswered(comment) => records.save_comment_answered(repository, comment).await?,
             Effect::OrderAnswered(id) => records.save_order_answered(&id).await?,
-            Effect::LookedAt { commit, name } => {
+            Effect::Inspected { commit, name } => {
                 records.save_check(&CheckRecord::noted(repository, &commit, name)).await?;
             }
             Effect::Pressed { head, words } => {

@@ -24,7 +24,7 @@ use capstan_ports::{
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Branched {
     /// It was as wanted.
-    Stands,
+    Unchanged,
     /// It is at this commit now.
     Written(CommitId),
     /// Nothing more is done.
@@ -136,7 +136,7 @@ impl Performer<'_> {
         open: Option<u64>,
     ) -> Result<Branched, SyncError> {
         if branch.step == BranchStep::Keep {
-            return Ok(Branched::Stands);
+            return Ok(Branched::Unchanged);
         }
         let (host, repository, name) = (self.host, self.repository, branch.name.as_str());
         if let Some(number) = open
@@ -182,9 +182,14 @@ impl Performer<'_> {
         self.perform_all(closing.then).await
     }
 
-    /// A pull request as it is now; `None` where it is not open.
+    /// A pull request as it is now.
+    pub(crate) async fn read_pull(&self, number: u64) -> Result<PullRequest, SyncError> {
+        Ok(self.host.pull_request(self.repository, number).await?)
+    }
+
+    /// The same; `None` where it is not open.
     pub(crate) async fn still_open(&self, number: u64) -> Result<Option<PullRequest>, SyncError> {
-        let now = self.host.pull_request(self.repository, number).await?;
+        let now = self.read_pull(number).await?;
         Ok((now.state == PullRequestState::Open).then_some(now))
     }
 

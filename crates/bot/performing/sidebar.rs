@@ -17,12 +17,12 @@ const ONLY_OWNERS_TEAMS: &str = "only teams of the repository's owner can be ask
 
 /// What GitHub refused of a step, and why it refused that first.
 #[derive(Default)]
-struct Refused {
+struct RefusedStep {
     step: SidebarStep,
     why: Option<String>,
 }
 
-impl Refused {
+impl RefusedStep {
     fn because(&mut self, why: &str) {
         self.why.get_or_insert_with(|| why.to_owned());
     }
@@ -68,9 +68,9 @@ impl Performer<'_> {
         Ok(refused.step.left(asked))
     }
 
-    async fn take_step(&self, number: u64, step: &SidebarStep) -> Result<Refused, SyncError> {
+    async fn take_step(&self, number: u64, step: &SidebarStep) -> Result<RefusedStep, SyncError> {
         let owner = self.repository.name.owner();
-        let mut refused = Refused::default();
+        let mut refused = RefusedStep::default();
         let (parts, strangers) = by_part(&step.add, owner);
         if !strangers.is_empty() {
             refused.because(ONLY_OWNERS_TEAMS);
@@ -95,7 +95,7 @@ impl Performer<'_> {
         number: u64,
         part: SidebarPart,
         names: &[String],
-        refused: &mut Refused,
+        refused: &mut RefusedStep,
     ) -> Result<Vec<String>, SyncError> {
         match self.host.add_to_sidebar(self.repository, number, part, names).await {
             Ok(left_out) if !left_out.is_empty() => {

@@ -13,62 +13,71 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_bot_core::campaigns::{
     AskedWave, CheckSeen, Obeyed, Obeying, ReleaseFound, ReleaseNeed, UnreadNow, WebhookAnswerState,
-    by_folder, new_problems, not_allowed, told,
+    by_folder, new_problems, not_allowed, progress_effects,
 };
 use capstan_bot_core::facts::{Scopes, settings_file};
-use capstan_bot_core::planned::Planned;
-use capstan_bot_core::proposals::{Campaigns, DecidedPull, Step};
-use capstan_campaign::membership::Candidate;
+use capstan_bot_core::planned::PlannedRun;
+use capstan_bot_core::proposals::{Campaigns, DecidedPull, DecisionStep};
 use capstan_campaign::settings::Webhook;
 use capstan_model::finding::Finding;
 use capstan_model::ids::ClusterId;
 use capstan_model::target::Target;
 use capstan_model::tree::{CommitId, RepoPath, Tree};
 use capstan_plan::proposal::ProposalId;
-use capstan_plan::settings::{Mode, RepositorySettings};
+use capstan_plan::settings::RepositorySettings;
 
-use super::{OpenFleet, Run, SyncError};
-use capstan_ports::CodeHostError;
+use super::SyncError;
+use super::inputs::ClusterInputs;
+use super::planning::wave_candidates;
+use crate::performing::Performer;
+use crate::wave_webhooks::WaveWebhooks;
+use capstan_fleet::planner::OpenFleet;
+use capstan_ports::{Clock, CodeHost, CodeHostError, Repository};
 
-impl Run<'_> {
-    /// Says in the audit trail and on the commits of releases which campaigns stopped, once; and that they
-    /// continue.
-    pub(super) async fn tell_campaigns(self, campaigns: &Campaigns) -> Result<(), SyncError> {
-        for (note, stop) in &campaigns.stopped {
-            tracing::warn!(repository = %self.repository.name, campaign = note.campaign, release = note.release, why = stop.why, "campaign-stopped");
-        }
-        self.performer.perform_all(told(campaigns, self.repository.id)).await
+/// Says in the audit trail and on the commits of releases which campaigns stopped, once; and that they
+/// continue.
+pub(super) async fn tell_campaigns(
+    performer: &Performer<'_>,
+    repository: &Repository,
+    campaigns: &Campaigns,
+) -> Result<(), SyncError> {
+    for (note, stop) in &campaigns.stopped {
+        tracing::warn!(repository = %repository.name, campaign = note.campaign, release = note.release, why = stop.why, "campaign-stopped");
     }
+    performer.perform_all(progress_effects(campaigns, repository.id)).await
+}
 
-    /// What selectors of waves need besides folders, if there are such selectors.
-    pub(super) async fn candidates(
-        self,
-        fleet: Box<dyn OpenFleet>,
-        settings: &RepositorySettings,
-    ) -> Result<(Box<dyn OpenFleet>, BTreeMap<ClusterId, Candidate>), SyncError> {
-        if settings.mode == Mode::Observe {
-            return Ok((fleet, BTreeMap::new()));
-        }
-        self.wave_candidates(fleet, settings).await
-    }
+/// Reads what campaigns depend on.
+#[derive(Clone, Copy)]
+pub(super) struct CampaignReader<'a> {
+    pub(super) host: &'a dyn CodeHost,
+    pub(super) clock: &'a dyn Clock,
+    pub(super) repository: &'a Repository,
+    /// Which webhooks may be asked, if any may.
+    pub(super) webhooks: Option<&'a WaveWebhooks>,
+    pub(super) inputs: ClusterInputs<'a>,
+}
 
+impl CampaignReader<'_> {
     /// Applies the campaigns to the decisions about pull requests. `held` are those that wait for something
     /// else.
-    pub(super) async fn obey_campaigns(
+    pub(super) async fn obey(
         self,
-        planned: Planned<'_>,
+        planned: PlannedRun<'_>,
         decided: &BTreeMap<ProposalId, DecidedPull>,
         held: &BTreeMap<ProposalId, String>,
     ) -> Result<Obeyed, SyncError> {
-        let obeying = Obeying::new(planned, decided, held, self.ports.clock.now());
+        let obeying = Obeying::new(planned, decided, held, self.clock.now());
         let mut obeyed = obeying.begin();
         for moving in obeying.releases() {
             let release = obeying.release(moving, &obeyed);
             let mut found = ReleaseFound::default();
             let decided = loop {
-                match release.decide(&found, self.ports.clock.now()) {
-                    Step::Decided(decided) => break decided,
-                    Step::Ask(need) => self.find_of_release(release.campaign(), need, &mut found).await?,
+                match release.decide(&found, self.clock.now()) {
+                    DecisionStep::Decided(decided) => break decided,
+                    DecisionStep::Ask(need) => {
+                        self.find_of_release(release.campaign(), need, &mut found).await?
+                    }
                 }
             };
             release.conclude(decided, &mut obeyed);
@@ -83,7 +92,7 @@ impl Run<'_> {
         need: ReleaseNeed,
         found: &mut ReleaseFound,
     ) -> Result<(), SyncError> {
-        let (host, repository) = (&self.ports.host, self.repository);
+        let (host, repository) = (self.host, self.repository);
         match need {
             ReleaseNeed::Stale(reported) => found.stale = Some(self.speak_of_older(&reported).await?),
             ReleaseNeed::Merges(wave, branches) => {
@@ -100,12 +109,12 @@ impl Run<'_> {
             }
             ReleaseNeed::Check(commit, name) => {
                 let state = host.verdict(repository, &commit, &name).await;
-                let state = state.map(|state| CheckSeen { state, at: self.ports.clock.now() });
+                let state = state.map(|state| CheckSeen { state, at: self.clock.now() });
                 found.checks.insert((commit, name), self.read_now(campaign, state)?);
             }
             ReleaseNeed::Webhook(asked) => {
                 let AskedWave { at, wave, webhook } = *asked;
-                let state = self.ports.webhooks.as_ref().map_or_else(
+                let state = self.webhooks.map_or_else(
                     || WebhookAnswerState::Refused(not_allowed(&webhook.url)),
                     |webhooks| webhooks.heard(&repository.name, &wave, &webhook),
                 );
@@ -113,7 +122,7 @@ impl Run<'_> {
             }
             ReleaseNeed::Ask(asked, question) => {
                 let AskedWave { at, wave, webhook } = *asked;
-                let state = self.ports.webhooks.as_ref().map_or_else(
+                let state = self.webhooks.map_or_else(
                     || WebhookAnswerState::Refused(not_allowed(&webhook.url)),
                     |webhooks| webhooks.ask(wave, &webhook, question, repository),
                 );
@@ -147,24 +156,35 @@ impl Run<'_> {
     ) -> Result<BTreeSet<ClusterId>, SyncError> {
         let mut stale = BTreeSet::new();
         for (commit, scopes) in reported {
-            match self.snapshot(commit).await {
-                Ok(Some(reported)) => {
-                    stale.extend(self.touched(&reported.tree, &self.facts.base.tree, scopes).await?);
-                }
-                // Unknown: it does not count as done.
-                Ok(None) => stale.extend(scopes.keys().filter_map(Target::id).cloned()),
+            let changed = match self.inputs.changed_since(commit, scopes).await {
                 Err(error) if error.is_of_one() => {
                     tracing::warn!(repository = %self.repository.name, commit = %commit, error = %error, "the commit of a report cannot be read");
-                    stale.extend(scopes.keys().filter_map(Target::id).cloned());
+                    None
                 }
-                Err(error) => return Err(error),
+                changed => changed?,
+            };
+            match changed {
+                Some(clusters) => stale.extend(clusters),
+                // Unknown: it does not count as done.
+                None => stale.extend(scopes.keys().filter_map(Target::id).cloned()),
             }
         }
         Ok(stale)
     }
+}
 
+/// Judges the campaigns of new settings.
+#[derive(Clone, Copy)]
+pub(super) struct CampaignProblems<'a> {
+    pub(super) clock: &'a dyn Clock,
+    pub(super) repository: &'a Repository,
+    /// Which webhooks may be asked, if any may.
+    pub(super) webhooks: Option<&'a WaveWebhooks>,
+}
+
+impl CampaignProblems<'_> {
     /// Problems of campaigns under new settings, except those that the old ones have too.
-    pub(super) async fn judge_campaigns(
+    pub(super) async fn judge(
         self,
         tree: &dyn Tree,
         fleet: Box<dyn OpenFleet>,
@@ -176,13 +196,13 @@ impl Run<'_> {
         };
         let text = tree.read(entry).ok();
         let text = text.as_deref().and_then(|text| std::str::from_utf8(text).ok()).unwrap_or_default();
-        let (fleet, candidates) = self.wave_candidates(fleet, &new).await?;
+        let (fleet, candidates) = wave_candidates(fleet, &new, &self.repository.name).await?;
         let ids = fleet.scopes().into_iter().filter_map(|scope| scope.target.id().cloned());
         let all: Vec<_> =
             ids.map(|id| candidates.get(&id).cloned().unwrap_or_else(|| by_folder(&id))).collect();
         let file: &RepoPath = &entry.path;
-        let now = self.ports.clock.now();
-        let allowed = |webhook: &Webhook| match &self.ports.webhooks {
+        let now = self.clock.now();
+        let allowed = |webhook: &Webhook| match self.webhooks {
             Some(webhooks) => webhooks.allows(&self.repository.name, &webhook.url).map(drop),
             None => Err(not_allowed(&webhook.url)),
         };

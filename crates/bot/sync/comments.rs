@@ -1,15 +1,14 @@
 //! Reads what decides about a comment: the records and GitHub are asked one question after the other.
 
-use std::collections::BTreeMap;
-
 use capstan_bot_core::commands::hearing::{
     CommentAnswers, CommentFacts, CommentNeed, HeardComment, eyes, hear,
 };
 use capstan_bot_core::effects::Effect;
-use capstan_bot_core::proposals::Step;
+use capstan_bot_core::proposals::DecisionStep;
 
-use super::{Run, SyncError};
-use capstan_ports::{CodeHost, CodeHostError, Comment, Permission, PlacedComment, Records, Repository};
+use super::SyncError;
+use super::people::People;
+use capstan_ports::{CodeHost, CodeHostError, Comment, PlacedComment, Records, Repository};
 
 /// Comments whose reactions are read in one run, which only a run without its database has to do; the others
 /// wait for the next one.
@@ -20,16 +19,18 @@ pub(super) struct CommentReader<'a> {
     host: &'a dyn CodeHost,
     records: &'a dyn Records,
     repository: &'a Repository,
-    /// Permissions of people in the repository, as far as they were read.
-    permissions: BTreeMap<String, Permission>,
+    people: People<'a>,
     /// How many comments' reactions were read.
     asked: usize,
 }
 
 impl<'a> CommentReader<'a> {
-    pub(super) fn of(run: Run<'a>) -> Self {
-        let (host, records) = (run.ports.host.as_ref(), run.ports.records.as_ref());
-        Self { host, records, repository: run.repository, permissions: BTreeMap::new(), asked: 0 }
+    pub(super) const fn of(
+        host: &'a dyn CodeHost,
+        records: &'a dyn Records,
+        repository: &'a Repository,
+    ) -> Self {
+        Self { host, records, repository, people: People::of(host, repository), asked: 0 }
     }
 
     /// What becomes of a comment; `None` where the next run looks at it.
@@ -40,9 +41,9 @@ impl<'a> CommentReader<'a> {
     ) -> Result<Option<HeardComment>, SyncError> {
         loop {
             match hear(of, &known) {
-                Step::Decided(heard) => return Ok(Some(heard)),
-                Step::Ask(CommentNeed::Verdict) if self.asked == MOST_ASKED => return Ok(None),
-                Step::Ask(need) => self.learn(of.placed, need, &mut known).await?,
+                DecisionStep::Decided(heard) => return Ok(Some(heard)),
+                DecisionStep::Ask(CommentNeed::Verdict) if self.asked == MOST_ASKED => return Ok(None),
+                DecisionStep::Ask(need) => self.learn(of.placed, need, &mut known).await?,
             }
         }
     }
@@ -52,8 +53,8 @@ impl<'a> CommentReader<'a> {
         let mut known = CommentAnswers::default();
         loop {
             match eyes(of, &known) {
-                Step::Decided(effect) => return Ok(effect),
-                Step::Ask(need) => self.learn(of.placed, need, &mut known).await?,
+                DecisionStep::Decided(effect) => return Ok(effect),
+                DecisionStep::Ask(need) => self.learn(of.placed, need, &mut known).await?,
             }
         }
     }
@@ -73,7 +74,9 @@ impl<'a> CommentReader<'a> {
                 self.asked += 1;
                 known.verdict = Some(self.bears_verdict(comment).await?);
             }
-            CommentNeed::Permission => known.permission = Some(self.permission_of(&comment.author).await?),
+            CommentNeed::Permission => {
+                known.permission = Some(self.people.permission(&comment.author).await?)
+            }
             CommentNeed::Wording => known.wording = Some(host.wording(repository, comment).await?),
             CommentNeed::Pull => {
                 known.pull = Some(match host.pull_request(repository, placed.number).await {
@@ -95,15 +98,5 @@ impl<'a> CommentReader<'a> {
             own => own?,
         };
         Ok(own.iter().any(|reaction| reaction.is_verdict()))
-    }
-
-    /// A person's right in the repository; GitHub is asked once for each.
-    async fn permission_of(&mut self, login: &str) -> Result<Permission, SyncError> {
-        if let Some(permission) = self.permissions.get(login) {
-            return Ok(*permission);
-        }
-        let found = self.host.permission(self.repository, login).await?;
-        self.permissions.insert(login.to_owned(), found);
-        Ok(found)
     }
 }

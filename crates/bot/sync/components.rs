@@ -7,7 +7,7 @@ use std::sync::Arc;
 use capstan_bot_core::components::{
     AskedComponents, JudgedComponents, LackingComponents, are_lacking, lacking,
 };
-use capstan_bot_core::facts::{Plans, settings_in};
+use capstan_bot_core::facts::{Facts, TargetPlans, settings_in};
 use capstan_model::ids::ClusterId;
 use capstan_model::target::Target;
 use capstan_plan::proposal::{Authorship, ProposalId};
@@ -15,7 +15,11 @@ use capstan_plan::settings::{ComponentsRecord, RepositorySettings};
 use capstan_providers::Supplies;
 use tokio::time::Instant;
 
-use super::{Run, SyncError, plan_all};
+use super::SyncError;
+use super::heads::Heads;
+use super::planning::plan_all;
+use super::restores::add_restores;
+use capstan_fleet::components::Supplier;
 use capstan_fleet::planner::{OpenFleet, PlannerFailed};
 use capstan_ports::AllowedHosts;
 
@@ -54,16 +58,24 @@ impl SuppliedComponents {
     }
 }
 
-impl Run<'_> {
+/// Fetches components, where that is allowed.
+#[derive(Clone, Copy)]
+pub(super) struct ComponentSupply<'a> {
+    pub(super) supplier: Option<&'a Supplier>,
+    pub(super) facts: &'a Facts,
+    pub(super) heads: Heads<'a>,
+}
+
+impl ComponentSupply<'_> {
     /// Requests components that plans or judgements of sets lack; returns all that is known in this run, or
     /// `None` where nothing can be fetched.
-    pub(super) async fn supply_components(
-        &self,
+    pub(super) async fn supply(
+        self,
         lacking: LackingComponents,
         supplied: &mut SuppliedComponents,
     ) -> Result<Option<Arc<Supplies>>, SyncError> {
         let all = lacking.iter().map(|(_, wanted)| wanted.clone()).collect::<Vec<_>>();
-        if let (Some(supplier), Some(hosts)) = (&self.ports.components, supplied.hosts.as_ref()) {
+        if let (Some(supplier), Some(hosts)) = (self.supplier, supplied.hosts.as_ref()) {
             let sets: BTreeSet<&ClusterId> = lacking.iter().map(|(set, _)| set).collect();
             for set in sets {
                 if !matches!(supplied.judged.get(set), Some(Ok(_))) {
@@ -72,20 +84,20 @@ impl Run<'_> {
             }
             let asked = AskedComponents::of(lacking, &supplied.judged);
             let until = *supplied.until.get_or_insert_with(|| Instant::now() + supplier.patience());
-            let came = supplier.supply(self.repository, hosts, asked.known.clone(), until).await;
+            let came = supplier.supply(&self.facts.repository, hosts, asked.known.clone(), until).await;
             Arc::make_mut(&mut supplied.supplies).extend(asked.settle(came));
         }
         supplied.lacking |= are_lacking(&supplied.supplies, &all);
-        let can_ask = self.ports.components.is_some() && supplied.hosts.is_some();
+        let can_ask = self.supplier.is_some() && supplied.hosts.is_some();
         Ok(can_ask.then(|| supplied.supplies()))
     }
 
     /// What the open proposal of a set records of components, where Capstan alone wrote its branch. What is wrong with one
     /// set's branch costs the others nothing.
-    async fn judged_components(&self, set: &ClusterId) -> Result<JudgedComponents, SyncError> {
+    async fn judged_components(self, set: &ClusterId) -> Result<JudgedComponents, SyncError> {
         match self.recorded_components(set).await {
             Err(error) if error.is_of_one() => {
-                tracing::warn!(repository = %self.repository.name, set = %set, error = %error, "earlier verdicts on components cannot be read");
+                tracing::warn!(repository = %self.facts.repository.name, set = %set, error = %error, "earlier verdicts on components cannot be read");
                 Ok(Err(error.to_string()))
             }
             records => records.map(Ok),
@@ -93,29 +105,29 @@ impl Run<'_> {
     }
 
     async fn recorded_components(
-        &self,
+        self,
         set: &ClusterId,
     ) -> Result<BTreeMap<String, ComponentsRecord>, SyncError> {
         let proposal = ProposalId::of_release(Target::Providers(set.clone()));
         if let Some(pull) = self.facts.proposals.get(&proposal)
-            && let Some(branch) = self.branch_facts(&proposal, Some(&pull.base)).await?
+            && let Some(branch) = self.heads.branch_facts(&proposal, Some(&pull.base)).await?
             && matches!(branch.authorship, Authorship::Capstan { .. })
         {
             // Capstan's commit exists: if it cannot be read, what was judged is unknown.
-            let head = self.required_snapshot(&branch.head).await?;
+            let head = self.heads.commits.required_snapshot(&branch.head).await?;
             let settings = settings_in(head.tree.as_ref(), set);
             return Ok(settings.map(|settings| settings.components).unwrap_or_default());
         }
         Ok(BTreeMap::new())
     }
 
-    /// Plans every target, and those that lack components again, once these are known or it is known why they
+    /// TargetPlans every target, and those that lack components again, once these are known or it is known why they
     /// are not.
-    pub(super) async fn plan_supplied(
-        &self,
+    pub(super) async fn plan(
+        self,
         fleet: Box<dyn OpenFleet>,
         supplied: &mut SuppliedComponents,
-    ) -> Result<(Result<Plans, String>, Box<dyn OpenFleet>), SyncError> {
+    ) -> Result<(Result<TargetPlans, String>, Box<dyn OpenFleet>), SyncError> {
         let (planned, mut fleet) = plan_all(fleet).await?;
         let Ok(mut plans) = planned else { return Ok((planned, fleet)) };
         for _ in 0..ROUNDS {
@@ -124,7 +136,7 @@ impl Run<'_> {
                 break;
             }
             let sets: BTreeSet<ClusterId> = lacking.iter().map(|(set, _)| set.clone()).collect();
-            let Some(supplies) = self.supply_components(lacking, supplied).await? else { break };
+            let Some(supplies) = self.supply(lacking, supplied).await? else { break };
             fleet.provide_components(supplies);
             let planned = tokio::task::spawn_blocking(move || (fleet.plan_some(&sets), fleet)).await?;
             fleet = planned.1;
@@ -134,7 +146,7 @@ impl Run<'_> {
                 Err(failed) => return Err(failed.into()),
             }
         }
-        self.add_restores(&mut plans).await?;
+        add_restores(self.heads.commits, &mut plans).await?;
         Ok((Ok(plans), fleet))
     }
 }

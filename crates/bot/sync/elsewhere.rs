@@ -16,11 +16,11 @@ use capstan_plan::proposal::ReleasesOrigin;
 use capstan_plan::settings::RepositorySettings;
 
 use super::trees::{old_release, visible};
-use super::{OpenFleet, PlannerFailed, Ports, SyncError};
-use capstan_fleet::planner::ReleasesFailed;
+use super::{Ports, SyncError};
+use capstan_fleet::planner::{OpenFleet, PlannerFailed, ReleasesFailed};
 use capstan_ports::{
-    Cause, CheckRecord, CodeHost, CodeHostError, Installations, JobRequest, Jobs, MirrorError, Repository,
-    RepositoryName, Snapshot,
+    CheckRecord, CodeHost, CodeHostError, Installations, JobCause, JobRequest, Jobs, Mirror, MirrorError,
+    Records, Repository, RepositoryName, Snapshot,
 };
 
 /// The record under this name says that a commit's consumers were notified.
@@ -35,6 +35,14 @@ pub struct Consumers {
     jobs: Vec<JobRequest>,
 }
 
+/// What is outside of a repository's snapshots.
+#[derive(Clone, Copy)]
+pub(super) struct Outside<'a> {
+    pub(super) host: &'a dyn CodeHost,
+    pub(super) mirror: &'a dyn Mirror,
+    pub(super) repository: &'a Repository,
+}
+
 /// The other repository.
 pub(super) struct ReleasesRepository {
     repository: Repository,
@@ -42,112 +50,111 @@ pub(super) struct ReleasesRepository {
     pub(super) origin: ReleasesOrigin,
 }
 
-/// Gives a fleet what is outside of its snapshot: releases of another repository, and old ones that
-/// clusters record.
-pub(super) async fn supply(
-    ports: &Ports,
-    repository: &Repository,
-    fleet: Box<dyn OpenFleet>,
-) -> Result<(Box<dyn OpenFleet>, Option<ReleasesRepository>), SyncError> {
-    let (mut fleet, elsewhere) = bring_releases(ports, repository, fleet).await?;
-    let home = elsewhere.as_ref().map(|elsewhere| &elsewhere.repository);
-    for id in fleet.missing_contents() {
-        if let Some(content) = old_release(ports, repository, home, &id).await? {
-            fleet.provide_content(id, content);
+impl Outside<'_> {
+    /// Gives a fleet what is outside of its snapshot: releases of another repository, and old ones that
+    /// clusters record.
+    pub(super) async fn supply(
+        self,
+        fleet: Box<dyn OpenFleet>,
+    ) -> Result<(Box<dyn OpenFleet>, Option<ReleasesRepository>), SyncError> {
+        let (mut fleet, elsewhere) = self.bring_releases(fleet).await?;
+        let home = elsewhere.as_ref().map(|elsewhere| &elsewhere.repository);
+        let homes: Vec<&Repository> = home.into_iter().chain([self.repository]).collect();
+        let from = (self.host.contents(), self.mirror);
+        for id in fleet.missing_contents() {
+            if let Some(content) = old_release(from, &homes, &id).await? {
+                fleet.provide_content(id, content);
+            }
         }
+        Ok((fleet, elsewhere))
     }
-    Ok((fleet, elsewhere))
-}
 
-/// Gives the fleet its releases, if its settings say that they are in another repository.
-async fn bring_releases(
-    ports: &Ports,
-    consumer: &Repository,
-    mut fleet: Box<dyn OpenFleet>,
-) -> Result<(Box<dyn OpenFleet>, Option<ReleasesRepository>), SyncError> {
-    let Some(named) = fleet.releases_repository() else { return Ok((fleet, None)) };
-    let name = consumer.name.to_string();
-    let unknown = || {
-        format!(
-            "the releases are in {named}, which Capstan cannot read, or whose .capstan.yaml does not list \
+    /// Gives the fleet its releases, if its settings say that they are in another repository.
+    async fn bring_releases(
+        self,
+        mut fleet: Box<dyn OpenFleet>,
+    ) -> Result<(Box<dyn OpenFleet>, Option<ReleasesRepository>), SyncError> {
+        let Some(named) = fleet.releases_repository() else { return Ok((fleet, None)) };
+        let name = self.repository.name.to_string();
+        let unknown = || {
+            format!(
+                "the releases are in {named}, which Capstan cannot read, or whose .capstan.yaml does not list \
              {name} under `consumers` on its default branch"
-        )
-    };
-    let Some((repository, snapshot)) = read_elsewhere(ports, consumer, &named).await? else {
-        tracing::warn!(repository = %consumer.name, releases = %named, "the repository of the releases cannot be read");
-        fleet.refuse_releases(unknown());
-        return Ok((fleet, None));
-    };
-    let (releases, name) = (snapshot.tree, name.clone());
-    let provide = move || {
-        let provided = fleet.provide_releases(releases, &name);
-        (fleet, provided)
-    };
-    let (mut fleet, provided) = tokio::task::spawn_blocking(provide).await?;
-    match provided {
-        Ok(()) => {
-            let origin = ReleasesOrigin { repository: repository.name.to_string(), commit: snapshot.commit };
-            Ok((fleet, Some(ReleasesRepository { repository, origin })))
-        }
-        Err(ReleasesFailed::Refused(why)) => {
-            tracing::warn!(repository = %consumer.name, releases = %named, why, "the releases may not be used");
+            )
+        };
+        let Some((repository, snapshot)) = self.read_elsewhere(&named).await? else {
+            tracing::warn!(repository = %self.repository.name, releases = %named, "the repository of the releases cannot be read");
             fleet.refuse_releases(unknown());
-            Ok((fleet, None))
+            return Ok((fleet, None));
+        };
+        let (releases, name) = (snapshot.tree, name.clone());
+        let provide = move || {
+            let provided = fleet.provide_releases(releases, &name);
+            (fleet, provided)
+        };
+        let (mut fleet, provided) = tokio::task::spawn_blocking(provide).await?;
+        match provided {
+            Ok(()) => {
+                let origin =
+                    ReleasesOrigin { repository: repository.name.to_string(), commit: snapshot.commit };
+                Ok((fleet, Some(ReleasesRepository { repository, origin })))
+            }
+            Err(ReleasesFailed::Refused(why)) => {
+                tracing::warn!(repository = %self.repository.name, releases = %named, why, "the releases may not be used");
+                fleet.refuse_releases(unknown());
+                Ok((fleet, None))
+            }
+            // Whether this repository may know the reason is unknown: only the log has it.
+            Err(ReleasesFailed::Planner(PlannerFailed::Exceeded(why))) => {
+                tracing::warn!(repository = %self.repository.name, releases = %named, why, "the releases are beyond the limits");
+                fleet.refuse_releases(unknown());
+                Ok((fleet, None))
+            }
+            Err(ReleasesFailed::Planner(failed)) => Err(failed.into()),
         }
-        // Whether this repository may know the reason is unknown: only the log has it.
-        Err(ReleasesFailed::Planner(PlannerFailed::Exceeded(why))) => {
-            tracing::warn!(repository = %consumer.name, releases = %named, why, "the releases are beyond the limits");
-            fleet.refuse_releases(unknown());
-            Ok((fleet, None))
-        }
-        Err(ReleasesFailed::Planner(failed)) => Err(failed.into()),
     }
-}
 
-async fn read_elsewhere(
-    ports: &Ports,
-    consumer: &Repository,
-    named: &str,
-) -> Result<Option<(Repository, Snapshot)>, SyncError> {
-    let Some(name) = RepositoryName::parse(named) else { return Ok(None) };
-    let (host, own) = (ports.host.as_ref(), consumer.installation);
-    let found = match visible(host.repository(own, &name).await)? {
-        Some(repository) => Some(repository),
-        None => match installation_of(host, name.owner()).await? {
-            Some(other) if other != own => visible(host.repository(other, &name).await)?,
-            _ => None,
-        },
-    };
-    let Some(repository) = found else { return Ok(None) };
-    let tip = visible(host.branch(&repository, &repository.default_branch).await)?.flatten();
-    let Some(tip) = tip else { return Ok(None) };
-    let Some(token) = visible(host.git_token(&repository).await)? else { return Ok(None) };
-    match ports.mirror.snapshot(&repository, &token, &tip).await {
-        Ok(snapshot) => Ok(Some((repository, snapshot))),
-        // Whether this repository may know the reason is in files that cannot be read: only the log has
-        // it.
-        Err(error @ MirrorError::TooLarge { .. }) => {
-            tracing::warn!(repository = %consumer.name, releases = named, error = %error, "the repository of the releases is too large to be read");
-            Ok(None)
+    async fn read_elsewhere(self, named: &str) -> Result<Option<(Repository, Snapshot)>, SyncError> {
+        let Some(name) = RepositoryName::parse(named) else { return Ok(None) };
+        let (host, own) = (self.host, self.repository.installation);
+        let found = match visible(host.repository(own, &name).await)? {
+            Some(repository) => Some(repository),
+            None => match installation_of(host, name.owner()).await? {
+                Some(other) if other != own => visible(host.repository(other, &name).await)?,
+                _ => None,
+            },
+        };
+        let Some(repository) = found else { return Ok(None) };
+        let tip = visible(host.branch(&repository, &repository.default_branch).await)?.flatten();
+        let Some(tip) = tip else { return Ok(None) };
+        let Some(token) = visible(host.git_token(&repository).await)? else { return Ok(None) };
+        match self.mirror.snapshot(&repository, &token, &tip).await {
+            Ok(snapshot) => Ok(Some((repository, snapshot))),
+            // Whether this repository may know the reason is in files that cannot be read: only the log has
+            // it.
+            Err(error @ MirrorError::TooLarge { .. }) => {
+                tracing::warn!(repository = %self.repository.name, releases = named, error = %error, "the repository of the releases is too large to be read");
+                Ok(None)
+            }
+            Err(error) => Err(error.into()),
         }
-        Err(error) => Err(error.into()),
     }
 }
 
 /// The consumers that were not notified of this commit yet.
 pub(super) async fn consumers_to_notify(
-    ports: &Ports,
+    (host, records): (&dyn Installations, &dyn Records),
     facts: &Facts,
     settings: &RepositorySettings,
 ) -> Result<Option<Consumers>, SyncError> {
     let (head, id) = (&facts.base.commit, facts.repository.id);
-    if settings.consumers.is_empty() || ports.records.check(id, head, NOTIFIED).await?.is_some() {
+    if settings.consumers.is_empty() || records.check(id, head, NOTIFIED).await?.is_some() {
         return Ok(None);
     }
     let mut jobs = Vec::new();
     for name in &settings.consumers {
         let Some(name) = RepositoryName::parse(name.as_str()) else { continue };
-        if let Some(job) = job_of(ports.host.as_ref(), &name).await? {
+        if let Some(job) = job_of(host, &name).await? {
             jobs.push(job);
         }
     }
@@ -155,7 +162,7 @@ pub(super) async fn consumers_to_notify(
 }
 
 /// The App does not know this consumer, so nothing is done.
-async fn job_of(host: &dyn CodeHost, name: &RepositoryName) -> Result<Option<JobRequest>, SyncError> {
+async fn job_of(host: &dyn Installations, name: &RepositoryName) -> Result<Option<JobRequest>, SyncError> {
     let Some(installation) = installation_of(host, name.owner()).await? else { return Ok(None) };
     let Some(repositories) = visible(host.repositories(installation).await)? else { return Ok(None) };
     let same = |repository: &Repository| {
@@ -165,7 +172,7 @@ async fn job_of(host: &dyn CodeHost, name: &RepositoryName) -> Result<Option<Job
         repository: repository.id,
         installation,
         name: repository.name,
-        cause: Cause::Event,
+        cause: JobCause::Event,
     }))
 }
 

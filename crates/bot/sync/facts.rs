@@ -9,7 +9,9 @@ use capstan_plan::proposal::{BRANCH_PREFIX, LongTargets};
 use capstan_plan::settings::REPOSITORY_FILE;
 use secrecy::SecretString;
 
-use super::{Ending, Ports, SyncError, beyond_limits};
+use super::ending::Ending;
+use super::planning::beyond_limits;
+use super::{Ports, SyncError};
 use capstan_ports::{BranchHead, MirrorError, PullRequest, Repository, Snapshot};
 
 /// What a run starts from, with the token that read it.

@@ -8,52 +8,63 @@
 
 use capstan_bot_core::commands::{RenderAnswers, RenderNeed, render};
 use capstan_bot_core::facts::by_target;
-use capstan_bot_core::planned::Planned;
-use capstan_bot_core::proposals::Step;
+use capstan_bot_core::planned::PlannedRun;
+use capstan_bot_core::proposals::DecisionStep;
 use capstan_bot_core::requests::Request;
 use capstan_report::Answer;
 
-use super::checks::{Comparisons, Judging};
-use super::{Run, SyncError};
-use crate::performing::Branched;
+use super::SyncError;
+use super::checks::{Comparisons, Judging, Outlooks, TestMerges};
+use super::commits::Commits;
+use crate::performing::{Branched, Performer};
 
-impl Run<'_> {
+/// Writes it.
+#[derive(Clone, Copy)]
+pub(super) struct BranchRender<'a> {
+    pub(super) commits: Commits<'a>,
+    pub(super) merges: TestMerges<'a>,
+    pub(super) outlooks: Outlooks<'a>,
+    pub(super) performer: &'a Performer<'a>,
+}
+
+impl BranchRender<'_> {
     /// Writes the result, and returns the answer.
-    pub(super) async fn render_text(
+    pub(super) async fn answer(
         self,
         request: &Request,
-        planned: Planned<'_>,
+        planned: PlannedRun<'_>,
     ) -> Result<Answer, SyncError> {
         let mut known = RenderAnswers::default();
         loop {
             match render(request, planned, &known) {
-                Step::Decided(Err(answer)) => return Ok(answer),
-                Step::Decided(Ok(rendering)) => {
+                DecisionStep::Decided(Err(answer)) => return Ok(answer),
+                DecisionStep::Decided(Ok(rendering)) => {
                     let number = rendering.pull.number;
                     let moved = self.performer.bring_branch_up(&rendering.branch()?, Some(number)).await?;
                     if let Branched::Written(commit) = &moved {
-                        let audited = rendering.audited(self.repository.id, commit);
+                        let audited = rendering.audited(self.commits.facts.repository.id, commit);
                         self.performer.perform(audited).await?;
                     }
                     return Ok(match &moved {
-                        Branched::Stands | Branched::Written(_) => rendering.said(None),
+                        Branched::Unchanged | Branched::Written(_) => rendering.said(None),
                         Branched::Ends(published) => rendering.said(Some(published)),
                     });
                 }
-                Step::Ask(RenderNeed::Comparison(pull)) => {
-                    let subject = self.subject(pull).await?;
-                    known.comparison = Some(self.comparison(&subject, &mut Comparisons::default()).await?);
+                DecisionStep::Ask(RenderNeed::Comparison(pull)) => {
+                    let subject = self.merges.subjects.subject(pull).await?;
+                    known.comparison =
+                        Some(self.merges.comparison(&subject, &mut Comparisons::default()).await?);
                 }
-                Step::Ask(RenderNeed::Head(pull)) => {
-                    known.head = Some(self.required_snapshot(&pull.head).await?);
+                DecisionStep::Ask(RenderNeed::Head(pull)) => {
+                    known.head = Some(self.commits.required_snapshot(&pull.head).await?);
                 }
-                Step::Ask(RenderNeed::Plans(comparison)) => {
-                    let Planned { settings, scopes, reporters, .. } = planned;
+                DecisionStep::Ask(RenderNeed::Plans(comparison)) => {
+                    let PlannedRun { settings, scopes, reporters, .. } = planned;
                     let judging = Judging { settings, scopes, reporters, plans: None };
-                    known.plans = Some(self.inventory_plans(comparison, judging).await?);
+                    known.plans = Some(self.outlooks.inventory_plans(comparison, judging).await?);
                 }
-                Step::Ask(RenderNeed::Scopes(comparison)) => {
-                    let scopes = self.scopes_of(&comparison.after, planned.settings).await?;
+                DecisionStep::Ask(RenderNeed::Scopes(comparison)) => {
+                    let scopes = self.outlooks.planner.scopes_of(&comparison.after, planned.settings).await?;
                     known.scopes = Some(by_target(scopes));
                 }
             }

@@ -10,22 +10,34 @@
 //! only where the default branch wants it there, in that form, for those owners
 //! ([`capstan_live::agent::GitOwners`]), whatever was stored earlier.
 
-use capstan_bot_core::facts::Write;
+use capstan_bot_core::facts::{Facts, Write};
 use capstan_bot_core::kubeconfigs::{FileFound, FileNeed, WantedFile, reported};
-use capstan_bot_core::planned::Planned;
-use capstan_bot_core::proposals::Step;
+use capstan_bot_core::planned::PlannedRun;
+use capstan_bot_core::proposals::DecisionStep;
 use capstan_plan::proposal::{Authorship, judge_head};
 use capstan_plan::settings::Mode;
 
-use super::{Ending, Run, SyncError};
-use crate::performing::Published;
+use super::SyncError;
+use super::ending::Ending;
+use super::heads::Heads;
+use crate::agents::Reconcilers;
+use crate::performing::{Performer, Published};
 
 /// Pull requests that one run writes; the next one continues.
 const MOST: usize = 10;
 
-impl Run<'_> {
+/// Writes them.
+#[derive(Clone, Copy)]
+pub(super) struct OwnerFiles<'a> {
+    pub(super) reconcilers: Option<&'a Reconcilers>,
+    pub(super) facts: &'a Facts,
+    pub(super) heads: Heads<'a>,
+    pub(super) performer: &'a Performer<'a>,
+}
+
+impl OwnerFiles<'_> {
     /// Writes the files that belong into Git.
-    pub(super) async fn bring_kubeconfigs(self, planned: Planned<'_>) -> Result<Ending, SyncError> {
+    pub(super) async fn bring_up(self, planned: PlannedRun<'_>) -> Result<Ending, SyncError> {
         let mut ending = Ending::default();
         if planned.settings.mode == Mode::Observe {
             return Ok(ending);
@@ -50,9 +62,9 @@ impl Run<'_> {
     }
 
     /// Clusters of this repository whose file differs from the one on the default branch.
-    async fn wanted_kubeconfigs(&self, planned: Planned<'_>) -> Result<Vec<WantedFile>, SyncError> {
-        let Some(reconcilers) = &self.ports.reconcilers else { return Ok(Vec::new()) };
-        let (records, id) = (&reconcilers.records, self.repository.id);
+    async fn wanted_kubeconfigs(self, planned: PlannedRun<'_>) -> Result<Vec<WantedFile>, SyncError> {
+        let Some(reconcilers) = self.reconcilers else { return Ok(Vec::new()) };
+        let (records, id) = (&reconcilers.records, self.facts.repository.id);
         let mut wanted = Vec::new();
         for file in reported(self.facts, planned.scopes, records.kubeconfigs(id).await?) {
             let Some(kept) = records.kubeconfig(id, &file.cluster, file.said.form).await? else { continue };
@@ -61,7 +73,7 @@ impl Run<'_> {
             match file.wanted(self.facts, &planned.reporters.managed_by, sent) {
                 Ok(file) => wanted.extend(file),
                 Err(why) => {
-                    tracing::warn!(repository = %self.repository.name, %cluster, "a file for owners is not added to Git: it {why}");
+                    tracing::warn!(repository = %self.facts.repository.name, %cluster, "a file for owners is not added to Git: it {why}");
                 }
             }
         }
@@ -69,21 +81,25 @@ impl Run<'_> {
     }
 
     /// `None` where nothing is written: it was declined, or a person works on its branch.
-    async fn bring_kubeconfig(&self, wanted: &WantedFile) -> Result<Option<Published>, SyncError> {
+    async fn bring_kubeconfig(self, wanted: &WantedFile) -> Result<Option<Published>, SyncError> {
         let mut found = FileFound::default();
         let desired = loop {
             match wanted.decide(self.facts, &found) {
-                Step::Decided(desired) => break desired,
-                Step::Ask(FileNeed::Newest(branch)) => found.newest = Some(self.newest_on(&branch).await?),
-                Step::Ask(FileNeed::Head(branch)) => {
-                    found.head = Some(self.ports.host.branch(self.repository, &branch).await?);
+                DecisionStep::Decided(desired) => break desired,
+                DecisionStep::Ask(FileNeed::Newest(branch)) => {
+                    found.newest = Some(self.heads.newest_on(&branch).await?)
                 }
-                Step::Ask(FileNeed::IsOwn(head)) => {
+                DecisionStep::Ask(FileNeed::Head(branch)) => {
+                    found.head = Some(self.heads.host.branch(&self.facts.repository, &branch).await?);
+                }
+                DecisionStep::Ask(FileNeed::IsOwn(head)) => {
                     let base = wanted.open_pull(self.facts).map(|pull| &pull.base);
-                    let read = self.read_head(&wanted.branch(), &head, base).await?;
+                    let read = self.heads.read_head(&wanted.branch(), &head, base).await?;
                     found.is_own = Some(matches!(judge_head(&read, None), Authorship::Capstan { .. }));
                 }
-                Step::Ask(FileNeed::Content(head)) => found.content = Some(self.snapshot(&head).await?),
+                DecisionStep::Ask(FileNeed::Content(head)) => {
+                    found.content = Some(self.heads.commits.snapshot(&head).await?)
+                }
             }
         };
         let Some(desired) = desired else { return Ok(None) };

@@ -14,8 +14,9 @@ use capstan_plan::command::CommentId;
 use capstan_plan::settings::CommandSettings;
 use jiff::Timestamp;
 
+use super::SyncError;
 use super::comments::CommentReader;
-use super::{Run, SyncError};
+use super::requests::Inbox;
 use capstan_budget::{Priority, at_priority};
 use capstan_ports::{Arrivals, CodeHostError, Press};
 
@@ -26,7 +27,7 @@ const MOST_ISSUES: usize = 10;
 
 /// What was seen during a run.
 struct Listener<'a> {
-    run: Run<'a>,
+    inbox: Inbox<'a>,
     settings: &'a CommandSettings,
     reader: CommentReader<'a>,
     /// The run itself lists the comments that exist at its beginning.
@@ -38,13 +39,13 @@ struct Listener<'a> {
 
 /// Runs `work`, and reacts meanwhile to requests that are newer than its beginning.
 pub(super) async fn while_listening<T>(
-    run: Run<'_>,
+    inbox: Inbox<'_>,
     settings: &CommandSettings,
     work: impl Future<Output = T>,
 ) -> T {
-    let (since, reader) = (run.ports.clock.now(), CommentReader::of(run));
+    let (since, reader) = (inbox.clock.now(), inbox.reader());
     let (comments, presses) = (BTreeSet::new(), BTreeSet::new());
-    let listener = Listener { run, settings, reader, since, comments, presses };
+    let listener = Listener { inbox, settings, reader, since, comments, presses };
     tokio::select! {
         done = work => done,
         never = listener.listen() => match never {},
@@ -54,13 +55,13 @@ pub(super) async fn while_listening<T>(
 impl Listener<'_> {
     async fn listen(mut self) -> std::convert::Infallible {
         loop {
-            self.run.ports.records.wait_for_arrivals(EVERY).await;
+            self.inbox.records.wait_for_arrivals(EVERY).await;
             match at_priority(Priority::Command, self.hear_newcomers()).await {
                 Ok(()) => {}
                 // The run needs the rest of the rate limit.
                 Err(SyncError::Host(CodeHostError::RateLimited { .. })) => std::future::pending().await,
                 Err(error) => {
-                    tracing::debug!(repository = %self.run.repository.name, error = %error, "the next run reads comments that are made meanwhile");
+                    tracing::debug!(repository = %self.inbox.facts.repository.name, error = %error, "the next run reads comments that are made meanwhile");
                     tokio::time::sleep(EVERY).await;
                 }
             }
@@ -68,10 +69,9 @@ impl Listener<'_> {
     }
 
     async fn hear_newcomers(&mut self) -> Result<(), SyncError> {
-        let Run { ports, repository, began, facts, performer, .. } = self.run;
-        let Arrivals { comments, mut issues, presses, .. } =
-            ports.records.arrivals(repository.id, began).await?;
-        let host = &ports.host;
+        let Inbox { host, records, clock, began, facts, performer, .. } = self.inbox;
+        let repository = &facts.repository;
+        let Arrivals { comments, mut issues, presses, .. } = records.arrivals(repository.id, began).await?;
         let mut said = Vec::new();
         if comments.iter().any(|id| !self.comments.contains(&CommentId::Comment(*id))) {
             said = host.recent_comments(repository, self.since).await?;
@@ -90,7 +90,7 @@ impl Listener<'_> {
         let own = host.bot_login().await?;
         said.retain(|placed| !self.comments.contains(&placed.comment.id));
         for placed in &said {
-            let (settings, since, now) = (self.settings, from, ports.clock.now());
+            let (settings, since, now) = (self.settings, from, clock.now());
             let of = CommentFacts { facts, settings, placed, own: &own, since, before: None, now };
             performer.perform_all(self.reader.eyes(of).await?).await?;
             self.comments.insert(placed.comment.id);
@@ -107,7 +107,7 @@ impl Listener<'_> {
 
     /// Says on the check that its button was pressed.
     async fn hear_button(&self, press: &Press) -> Result<(), SyncError> {
-        let Ok(request) = self.run.hear_press(press, self.settings).await? else { return Ok(()) };
-        self.run.performer.perform_all(line_of_press(&request)).await
+        let Ok(request) = self.inbox.hear_press(press, self.settings).await? else { return Ok(()) };
+        self.inbox.performer.perform_all(line_of_press(&request)).await
     }
 }

@@ -4,20 +4,35 @@
 //! *Guarantees.* The merged head is the one that this run judged: GitHub gets its SHA and refuses any other.
 //! After a death a completed merge is found as merged, and nothing is done twice.
 
+use capstan_bot_core::checks::verdict_of;
 use capstan_bot_core::commands::{MergeDue, MergeSeen, ProposalMerge, merges_due, note_unheard};
-use capstan_bot_core::planned::Planned;
+use capstan_bot_core::effects::CHECK;
+use capstan_bot_core::planned::PlannedRun;
 use capstan_bot_core::proposals::Outcome;
 use capstan_bot_core::requests::Request;
 
-use super::{Ending, Run, SyncError};
-use crate::performing::Performed;
-use capstan_ports::MergeAnswer;
+use super::SyncError;
+use super::checks::CheckSubjects;
+use super::ending::Ending;
+use crate::performing::{Performed, Performer};
+use capstan_ports::{Clock, MergeAnswer, Merging, Records, Repository};
 
-impl Run<'_> {
+/// Merges them.
+#[derive(Clone, Copy)]
+pub(super) struct ProposalMerges<'a> {
+    pub(super) host: &'a dyn Merging,
+    pub(super) records: &'a dyn Records,
+    pub(super) clock: &'a dyn Clock,
+    pub(super) repository: &'a Repository,
+    pub(super) performer: &'a Performer<'a>,
+    pub(super) subjects: CheckSubjects<'a>,
+}
+
+impl ProposalMerges<'_> {
     /// Merges the proposals that are to be merged.
-    pub(super) async fn merge_proposals(
+    pub(super) async fn merge(
         self,
-        planned: Planned<'_>,
+        planned: PlannedRun<'_>,
         requests: &[Request],
         (outcome, ending): (&mut Outcome, &mut Ending),
     ) -> Result<(), SyncError> {
@@ -37,18 +52,19 @@ impl Run<'_> {
 
     async fn merge_one(
         self,
-        planned: Planned<'_>,
+        planned: PlannedRun<'_>,
         due: &MergeDue<'_>,
         (outcome, ending): (&mut Outcome, &mut Ending),
     ) -> Result<(), SyncError> {
         let pull = &due.judged.pull;
+        let record = self.records.check(self.repository.id, &pull.head, CHECK).await?;
         let seen = MergeSeen {
-            view: self.ports.host.merge_view(self.repository, pull).await?,
-            check: self.check_verdict(&pull.head).await?,
-            way: self.way_of(pull).await?,
+            view: self.host.merge_view(self.repository, pull).await?,
+            check: verdict_of(record),
+            way: self.subjects.way_of(pull).await?,
         };
         let merge = ProposalMerge::new(planned, due, seen, outcome);
-        for mut turn in merge.turns(self.ports.clock.now()) {
+        for mut turn in merge.turns(self.clock.now()) {
             let answer = match turn.effect.take() {
                 Some(effect) => match self.performer.perform(effect).await? {
                     Performed::Done => Some(MergeAnswer::Done),
@@ -56,7 +72,7 @@ impl Run<'_> {
                 },
                 None => None,
             };
-            let came = merge.came_of(turn, answer, outcome, self.ports.clock.now());
+            let came = merge.came_of(turn, answer, outcome, self.clock.now());
             self.performer.perform_all(came.effects).await?;
             if came.again {
                 ending.look_again();

@@ -5,6 +5,10 @@
 //! publish within the limits -> judge approvals -> report a check on every open pull request -> merge what is
 //! to be merged -> answer commands -> record.
 //!
+//! *Subjects.* Each file is one subject: a type with only the handles that it needs (`run.rs` gives them), or functions
+//! that take them. Facts are gathered (`commits`, `heads`, `inputs`, `people`, `planning`), `bot-core` decides, and the
+//! performer writes. Calls go one way, as the imports show.
+//!
 //! *Guarantees.* Every step looks at what exists first. So it may run twice, at any time, or be killed
 //! between any two calls: the next run does the rest. No decision depends on the order of events, or on
 //! something that only the database has.
@@ -13,35 +17,40 @@
 
 mod answers;
 mod approvals;
+mod binding;
 mod campaigns;
 mod carriers;
 mod carrying_out;
 mod checks;
 mod clusters;
 mod comments;
+mod commits;
 mod components;
-mod concerned;
 mod dashboard;
 mod deciding;
 mod earlier;
 mod elsewhere;
+mod ending;
 mod facts;
 mod heads;
 mod inline;
+mod inputs;
 mod kubeconfigs;
 mod listening;
 mod merging;
 mod noting;
 mod onboarding;
+mod people;
 mod planning;
-mod preflights;
 mod proposals;
 mod publish;
 mod reporters;
+mod request_subjects;
 mod requests;
 mod restores;
 mod rights;
 mod rollbacks;
+mod run;
 mod trees;
 
 use std::sync::Arc;
@@ -50,33 +59,37 @@ use capstan_bot_core::campaigns::records;
 use capstan_bot_core::checks::{tree_status, tree_status_without_settings};
 use capstan_bot_core::commands::hearing::{orders_of, refuse_order};
 use capstan_bot_core::commands::{heads_to_try, retargeted};
-use capstan_bot_core::facts::{Facts, Plans, Refusals, by_target, settings_file};
-use capstan_bot_core::planned::Planned;
-use capstan_bot_core::proposals::{ProposalFailure, Wrote};
-use capstan_bot_core::requests::{Decided, Ground, Kept, Request};
-use capstan_model::finding::{FileError, Place, rules};
-use capstan_model::tree::RepoPath;
+use capstan_bot_core::facts::{Refusals, TargetPlans, by_target, settings_file};
+use capstan_bot_core::planned::PlannedRun;
+use capstan_bot_core::proposals::Wrote;
+use capstan_bot_core::requests::{DashboardWrite, Ground, Request, RunDecisions};
+use capstan_model::finding::FileError;
 use capstan_plan::proposal::ProposalId;
 use capstan_report::BlockKey;
 use jiff::Timestamp;
-use secrecy::SecretString;
 use tokio_util::sync::CancellationToken;
 
-use self::checks::{Comparisons, Judging, is_told};
+use self::campaigns::tell_campaigns;
+use self::checks::{Comparisons, Judging, is_reportable};
 pub use self::checks::{SetUp, tell_failure};
+use self::clusters::make_clusters;
 use self::components::SuppliedComponents;
 use self::elsewhere::consumers_to_notify;
 pub use self::elsewhere::{Consumers, notify_consumers};
+use self::ending::Ending;
+pub use self::ending::Synced;
 use self::facts::{Loaded, load};
 use self::listening::while_listening;
-use self::planning::NotOpened;
+use self::planning::{NotOpened, beyond_limits, candidates};
+use self::rollbacks::find_rollbacks;
+use self::run::Run;
 use super::agents::Reconcilers;
 use super::performing::Performer;
 pub use super::performing::SyncError;
 use super::wave_webhooks::WaveWebhooks;
 use capstan_budget::{Priority, at_priority};
 use capstan_fleet::components::Supplier;
-use capstan_fleet::planner::{OpenFleet, Planner, PlannerFailed};
+use capstan_fleet::planner::{OpenFleet, Planner};
 use capstan_ports::{Clock, CodeHost, Hints, Mirror, PageOrder, Records, Repository};
 
 /// Everything a run needs from outside.
@@ -117,17 +130,6 @@ impl Ports {
     }
 }
 
-/// How a run ended.
-#[derive(Debug)]
-pub enum Synced {
-    /// The repository has its desired state.
-    Done,
-    /// GitHub is still computing, or somebody moved a branch meanwhile: run again soon.
-    Again,
-    /// All but one cluster, pull request or comment; this is the first error.
-    Partly(SyncError),
-}
-
 /// What to do after a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Afterwards {
@@ -136,93 +138,6 @@ pub struct Afterwards {
     /// When the repository changes without any event: a window opens, a soak ends, a plan that took too long
     /// may be repeated.
     pub look_again: Option<Timestamp>,
-}
-
-/// One run over one repository: its inputs, which do not change while it runs. A step passes its results on
-/// to the next one.
-#[derive(Clone, Copy)]
-struct Run<'a> {
-    ports: &'a Ports,
-    repository: &'a Repository,
-    hints: &'a Hints,
-    /// When it began.
-    began: Timestamp,
-    facts: &'a Facts,
-    token: &'a SecretString,
-    performer: &'a Performer<'a>,
-}
-
-/// Results of steps for the end of a run.
-#[derive(Default)]
-struct Ending {
-    /// A new run has to follow soon.
-    again: bool,
-    /// When what took too long before may be begun again.
-    pause_ends: Option<Timestamp>,
-    /// The first error that concerns one cluster or pull request alone. It is reported once the others are done.
-    failure: Option<SyncError>,
-}
-
-impl Ending {
-    const fn look_again(&mut self) {
-        self.again = true;
-    }
-
-    fn again() -> Self {
-        Self { again: true, ..Self::default() }
-    }
-
-    /// What took too long before may be begun again then.
-    fn after_pause(pause_ends: Option<Timestamp>) -> Self {
-        Self { pause_ends, ..Self::default() }
-    }
-
-    fn fail(&mut self, error: SyncError) {
-        self.failure.get_or_insert(error);
-    }
-
-    /// An error of one item alone is reported at the end, and affects nothing else; `None` after such an
-    /// error.
-    fn isolate<T>(
-        &mut self,
-        repository: &Repository,
-        doing: &'static str,
-        result: Result<T, SyncError>,
-    ) -> Result<Option<T>, SyncError> {
-        match result {
-            Err(error) if error.is_of_one() => {
-                tracing::warn!(repository = %repository.name, doing, error = %error, "the rest continues without it");
-                self.fail(error);
-                Ok(None)
-            }
-            result => result.map(Some),
-        }
-    }
-
-    /// Keeps an error of one proposal alone for the end of the run. If its pull request is gone, nothing failed, and
-    /// Capstan checks again.
-    fn keep(&mut self, failure: &ProposalFailure, error: SyncError) {
-        match failure {
-            ProposalFailure::Gone(_) => self.look_again(),
-            _ => self.fail(error),
-        }
-    }
-
-    fn and(self, later: Self) -> Self {
-        Self {
-            again: self.again || later.again,
-            pause_ends: [self.pause_ends, later.pause_ends].into_iter().flatten().min(),
-            failure: self.failure.or(later.failure),
-        }
-    }
-
-    fn synced(self) -> Synced {
-        match self {
-            Self { failure: Some(error), .. } => Synced::Partly(error),
-            Self { again: true, .. } => Synced::Again,
-            Self { again: false, .. } => Synced::Done,
-        }
-    }
 }
 
 /// Brings a repository to the state it should have.
@@ -255,26 +170,26 @@ pub async fn sync_and_consumers(
         Ok(Some(loaded)) => loaded,
         Ok(None) => return nothing(),
         Err(error) => {
-            if is_told(&error) {
+            if is_reportable(&error) {
                 tell_failure(ports, repository, SetUp::NotLooked, &error.to_string()).await;
             }
             return Err(error);
         }
     };
     let performer = ports.performer(repository, &facts.refusals);
-    let run = Run { ports, repository, hints, began, facts: &facts, token: &token, performer: &performer };
+    let run = Run { ports, hints, began, facts: &facts, token: &token, performer: &performer };
     // Of those that were noted before and of those that began in this run.
     let pauses_end = |ending: &Ending| ports.planner.pauses().into_iter().chain(ending.pause_ends).min();
     if settings_file(facts.base.tree.as_ref()).is_none() {
         // Without settings only the onboarding pull request is written.
         run.refuse_orders(&hints.orders, "the default branch has no settings").await?;
-        let ending = run.onboard().await?;
+        let ending = run.onboarding().bring_up().await?;
         let afterwards = Afterwards { consumers: None, look_again: pauses_end(&ending) };
         return Ok((loaded.and(ending).synced(), afterwards));
     }
     let done = run.set_up().await;
     if let Err(error) = &done
-        && is_told(error)
+        && is_reportable(error)
     {
         tell_failure(ports, repository, SetUp::Seen, &error.to_string()).await;
     }
@@ -284,28 +199,11 @@ pub async fn sync_and_consumers(
 }
 
 /// Gives the planner the decisions about a proposal.
-fn give_to(decided: &Decided, fleet: &mut dyn OpenFleet, proposal: &ProposalId) {
+fn give_to(decided: &RunDecisions, fleet: &mut dyn OpenFleet, proposal: &ProposalId) {
     let decisions = decided.of(proposal);
     fleet.set_versions(proposal, decisions.versions());
     fleet.ask_for(proposal, decisions.release);
     fleet.settle(proposal, decisions.settled);
-}
-
-/// Plans every target; the inner error says why the repository as a whole exceeds the limits.
-async fn plan_all(
-    fleet: Box<dyn OpenFleet>,
-) -> Result<(Result<Plans, String>, Box<dyn OpenFleet>), SyncError> {
-    let (planned, fleet) = tokio::task::spawn_blocking(move || (fleet.plan_all(), fleet)).await?;
-    match planned {
-        Ok(plans) => Ok((Ok(plans.into_iter().collect()), fleet)),
-        Err(PlannerFailed::Exceeded(why)) => Ok((Err(why), fleet)),
-        Err(failed) => Err(failed.into()),
-    }
-}
-
-/// An error about the repository as a whole.
-fn beyond_limits(why: String) -> FileError {
-    FileError::new(rules::TOO_LARGE, Place::whole(RepoPath::root()), why)
 }
 
 impl Run<'_> {
@@ -313,20 +211,20 @@ impl Run<'_> {
     async fn set_up(self) -> Result<(Ending, Afterwards), SyncError> {
         let mut ending = Ending::default();
         ending.isolate(
-            self.repository,
+            self.repository(),
             "closing the pull request that added settings",
-            self.end_onboarding().await,
+            self.onboarding().end().await,
         )?;
         let opened = match &self.facts.beyond_limits {
             Some(problem) => Err(NotOpened::Settings(problem.clone())),
-            None => self.open_snapshot(&self.facts.base.tree).await,
+            None => self.planner().open(&self.facts.base.tree).await,
         };
         let (rest, afterwards) = match opened {
             Ok(fleet) => {
                 let commands = fleet.settings().commands.clone();
                 // A run's future is large: on the heap it is neither moved nor on the caller's stack.
                 let work = Box::pin(self.with_settings(fleet));
-                while_listening(self, &commands, work).await?
+                while_listening(self.inbox(), &commands, work).await?
             }
             Err(NotOpened::Settings(problem)) => {
                 (self.without_settings(&problem, &self.hints.orders).await?, Afterwards::default())
@@ -340,41 +238,41 @@ impl Run<'_> {
         let settings = fleet.settings().clone();
         let mut seen = Comparisons::with(SuppliedComponents::under(&settings));
         let mut ending = Ending::default();
-        let listed = self.unanswered_commands(&settings.commands, &mut ending);
+        let (inbox, dashboard) = (self.inbox(), self.dashboard());
+        let listed = inbox.unanswered_commands(&settings.commands, &mut ending);
         let mut commands = at_priority(Priority::Command, listed).await?;
-        let (board, ticks) = self.read_dashboard(&settings, &mut ending).await?;
+        let (board, ticks) = dashboard.read(&settings, &mut ending).await?;
         commands.extend(ticks);
-        commands.extend(self.pressed_buttons(&settings.commands).await?);
+        commands.extend(inbox.pressed_buttons(&settings.commands).await?);
         let noted_in = board.issue.as_ref().map(|issue| issue.number);
-        commands.extend(self.page_orders(&settings.commands, noted_in).await?);
-        let consumers = consumers_to_notify(self.ports, self.facts, &settings).await;
+        commands.extend(inbox.page_orders(&settings.commands, noted_in).await?);
+        let consumers = consumers_to_notify((self.host(), self.records()), self.facts, &settings).await;
         let consumers =
-            ending.isolate(self.repository, "finding who uses its releases", consumers)?.flatten();
+            ending.isolate(self.repository(), "finding who uses its releases", consumers)?.flatten();
         let mut afterwards = Afterwards { consumers, look_again: None };
-        let (mut fleet, elsewhere) = self.supply(fleet).await?;
+        let (mut fleet, elsewhere) = self.outside().supply(fleet).await?;
         let mut scopes = by_target(fleet.scopes());
         // The folder of a target that is still to be created may exist by now: then it counts.
         for scope in fleet.scopes_to_come() {
             scopes.entry(scope.target.clone()).or_insert(scope);
         }
-        let bound = self.bind_commands(commands, &settings.commands, &scopes, (&mut ending, &mut seen));
+        let bound = self.binder().bind_all(commands, &settings.commands, &scopes, (&mut ending, &mut seen));
         let commands = bound.await?;
         let mut hints = self.hints.clone();
         hints.heads.extend(heads_to_try(&commands));
-        let this = Run { hints: &hints, ..self };
         let asked = retargeted(&commands);
         let retargeted = self.facts.retargeted().into_iter().chain(asked.iter().cloned()).collect();
         for proposal in &retargeted {
             fleet.allow_retarget(proposal);
         }
-        let reporters = self.meet_reconcilers(&settings, &scopes, &mut ending).await?;
+        let reporters = self.reports().meet_reconcilers(&settings, &scopes, &mut ending).await?;
         fleet.know_names(reporters.names());
-        let (fleet, clusters) = self.make_clusters(fleet, &commands, &settings).await?;
-        let mut decided = Decided::before(self.facts, &board.record, board.why_not());
+        let (fleet, clusters) = make_clusters(fleet, &commands, &settings).await?;
+        let mut decided = RunDecisions::before(self.facts, &board.record, board.why_not());
         let ground = Ground { facts: self.facts, scopes: &scopes, settings: &settings };
-        let rollbacks = self.find_rollbacks(&commands, ground).await?;
+        let rollbacks = find_rollbacks(self.heads(), &commands, ground).await?;
         decided.hear_releases(ground, &commands, &rollbacks);
-        let (fleet, candidates) = self.candidates(fleet, &settings).await?;
+        let (fleet, candidates) = candidates(fleet, &settings, &self.repository().name).await?;
         let plans = match self.plan(fleet, &commands, ground, (&mut decided, &mut seen.components)).await? {
             Ok(plans) => plans,
             Err(why) => {
@@ -382,12 +280,9 @@ impl Run<'_> {
                 return Ok((self.without_settings(&beyond_limits(why), orders).await?, afterwards));
             }
         };
-        // A person who asks for `follow-names` wants the upgrade now, whether or not it was offered before.
-        // An open proposal keeps people's commits.
-        let closed = asked.iter().filter(|proposal| self.facts.carrier(proposal).is_none());
-        closed.for_each(|proposal| decided.also_wish(proposal, capstan_plan::proposal::Command::Replan));
+        decided.hear_retargets(self.facts, &asked);
 
-        let planned = Planned {
+        let planned = PlannedRun {
             facts: self.facts,
             settings: &settings,
             scopes: &scopes,
@@ -400,33 +295,36 @@ impl Run<'_> {
             candidates: &candidates,
         };
         let mut later = Ending::default();
-        let mut outcome = Box::pin(self.bring_proposals_up(planned, &mut later)).await?;
+        let mut outcome = Box::pin(self.proposals().bring_up(planned, &mut later)).await?;
         // The next run tries again; the results of this one are kept.
-        let told = self.tell_campaigns(&outcome.campaigns).await;
-        later.isolate(self.repository, "reporting stopped campaigns", told)?;
-        let kept = self.keep_dashboard(planned, &outcome, &board, &commands).await;
-        let kept = later.isolate(self.repository, "keeping the dashboard", kept)?.unwrap_or(Kept::Later);
-        self.answer_orders(planned, &commands, &outcome, &kept).await?;
+        let told = tell_campaigns(self.performer, self.repository(), &outcome.campaigns).await;
+        later.isolate(self.repository(), "reporting stopped campaigns", told)?;
+        let answers = self.answers();
+        let kept = dashboard.keep((planned, &outcome), &board, &commands, answers).await;
+        let kept =
+            later.isolate(self.repository(), "keeping the dashboard", kept)?.unwrap_or(DashboardWrite::Later);
+        answers.answer_orders(planned, &commands, &outcome, &kept).await?;
         let open = match outcome.wrote {
-            Wrote::PullRequests => &self.ports.host.open_pull_requests(self.repository).await?,
+            Wrote::PullRequests => &self.host().open_pull_requests(self.repository()).await?,
             Wrote::Nothing => &self.facts.open,
         };
         let plans_at_tip = Some(&plans);
         let judging =
             Judging { settings: &settings, scopes: &scopes, reporters: &reporters, plans: plans_at_tip };
-        Box::pin(self.judge_proposals(planned, &commands, open, (&mut outcome, &mut later), &mut seen))
+        Box::pin(self.approvals().judge(planned, &commands, open, (&mut outcome, &mut later), &mut seen))
             .await?;
-        let checked = Box::pin(this.report_checks(judging, open, &outcome, &mut seen)).await?;
-        Box::pin(self.merge_proposals(planned, &commands, (&mut outcome, &mut later))).await?;
-        let answers = self.answer_commands(planned, &commands, &outcome, &kept);
-        let answered = at_priority(Priority::Command, answers).await?;
-        let answered = answered.and(self.report_pressed(judging, open, &outcome, &mut seen).await?);
+        let checks = Run { hints: &hints, ..self }.checks();
+        let checked = Box::pin(checks.report(judging, open, &outcome, &mut seen)).await?;
+        Box::pin(self.proposal_merges().merge(planned, &commands, (&mut outcome, &mut later))).await?;
+        let answering = answers.answer_all(planned, &commands, &outcome, &kept);
+        let answered = at_priority(Priority::Command, answering).await?;
+        let answered = answered.and(self.checks().report_pressed(judging, open, &outcome, &mut seen).await?);
         self.performer.perform_all(records(planned, &outcome)).await?;
-        let brought = self.bring_kubeconfigs(planned).await;
-        let brought = ending.isolate(self.repository, "adding keys for owners to Git", brought)?;
+        let brought = self.owner_files().bring_up(planned).await;
+        let brought = ending.isolate(self.repository(), "adding keys for owners to Git", brought)?;
         ending = brought.into_iter().fold(ending, Ending::and);
         ending.isolate(
-            self.repository,
+            self.repository(),
             "reporting what cannot be planned",
             self.performer.perform(tree_status(&self.facts.base.commit, &plans)).await,
         )?;
@@ -434,19 +332,19 @@ impl Run<'_> {
         Ok((ending.and(later).and(checked).and(answered), afterwards))
     }
 
-    /// Plans every target with the decisions, and once more if a decision depends on a plan. The inner error
+    /// TargetPlans every target with the decisions, and once more if a decision depends on a plan. The inner error
     /// says why the repository as a whole exceeds the limits.
     async fn plan(
         self,
         mut fleet: Box<dyn OpenFleet>,
         commands: &[Request],
         ground: Ground<'_>,
-        (decided, components): (&mut Decided, &mut SuppliedComponents),
-    ) -> Result<Result<Plans, String>, SyncError> {
+        (decided, components): (&mut RunDecisions, &mut SuppliedComponents),
+    ) -> Result<Result<TargetPlans, String>, SyncError> {
         for proposal in decided.all() {
             give_to(decided, fleet.as_mut(), proposal);
         }
-        let (planned, mut fleet) = self.plan_supplied(fleet, components).await?;
+        let (planned, mut fleet) = self.components().plan(fleet, components).await?;
         let Ok(plans) = &planned else { return Ok(planned) };
         let settled = decided.hear(ground, commands, plans);
         if settled.is_empty() {
@@ -455,7 +353,7 @@ impl Run<'_> {
         for proposal in settled {
             give_to(decided, fleet.as_mut(), &proposal);
         }
-        Ok(self.plan_supplied(fleet, components).await?.0)
+        Ok(self.components().plan(fleet, components).await?.0)
     }
 
     /// Nothing is planned with invalid settings; pull requests say so, and one that corrects the settings is
@@ -465,16 +363,16 @@ impl Run<'_> {
         problem: &FileError,
         orders: impl IntoIterator<Item = &PageOrder> + Send,
     ) -> Result<Ending, SyncError> {
-        tracing::warn!(repository = %self.repository.name, settings.error = %problem, "the base branch cannot be read, or its settings cannot");
-        let mut ending = self.report_checks_without_settings(problem).await?;
+        tracing::warn!(repository = %self.repository().name, settings.error = %problem, "the base branch cannot be read, or its settings cannot");
+        let mut ending = self.checks().report_without_settings(problem).await?;
         let told = self
             .performer
             .perform(tree_status_without_settings(&self.facts.base.commit, &problem.to_string()))
             .await;
-        ending.isolate(self.repository, "reporting what cannot be planned", told)?;
+        ending.isolate(self.repository(), "reporting what cannot be planned", told)?;
         self.refuse_orders(orders, &format!("nothing can be planned: {problem}")).await?;
-        let told = self.tell_dashboard(&problem.to_string()).await;
-        ending.isolate(self.repository, "keeping the dashboard", told)?;
+        let told = self.dashboard().tell(&problem.to_string()).await;
+        ending.isolate(self.repository(), "keeping the dashboard", told)?;
         Ok(ending)
     }
 
@@ -484,7 +382,7 @@ impl Run<'_> {
         orders: impl IntoIterator<Item = &PageOrder> + Send,
         why: &str,
     ) -> Result<(), SyncError> {
-        let refuse = |order| refuse_order(self.repository.id, order, why);
+        let refuse = |order| refuse_order(self.repository().id, order, why);
         self.performer.perform_all(orders.into_iter().flat_map(refuse).collect::<Vec<_>>()).await
     }
 }

@@ -10,75 +10,100 @@
 //! because Capstan would have nothing to do there: an App that is installed on all repositories of an
 //! organisation must not ask in each. Forks get nothing either; their upstream is asked.
 
-use capstan_bot_core::effects::{BranchThere, Effect};
-use capstan_bot_core::facts::ONBOARDING_BRANCH;
+use capstan_bot_core::effects::Effect;
+use capstan_bot_core::facts::{Facts, ONBOARDING_BRANCH};
 use capstan_bot_core::onboarding::{
-    Asking, KIND, asking, closed_write, closing, desired, holds_settings, limits_write, open_pull,
-    proposal_write, was_answered,
+    KIND, OnboardingFound, OnboardingNeed, OnboardingStep, closed_write, closing, next_step, open_pull,
 };
+use capstan_bot_core::proposals::DecisionStep;
 use capstan_model::tree::CommitId;
-use capstan_plan::onboarding::Onboarding;
 use capstan_plan::proposal::{Authorship, judge_head};
-use capstan_report::onboarding_body;
 
-use super::{Ending, Run, SyncError};
-use crate::performing::Published;
+use super::SyncError;
+use super::ending::Ending;
+use super::heads::Heads;
+use super::planning::TreePlanner;
+use crate::performing::{Performer, Published};
 use capstan_fleet::planner::PlannerFailed;
-use capstan_ports::PullRequest;
+use capstan_ports::{Clock, PullRequest, Records};
 
-impl Run<'_> {
+/// Writes it.
+#[derive(Clone, Copy)]
+pub(super) struct OnboardingPull<'a> {
+    pub(super) records: &'a dyn Records,
+    pub(super) clock: &'a dyn Clock,
+    pub(super) facts: &'a Facts,
+    pub(super) heads: Heads<'a>,
+    pub(super) planner: TreePlanner<'a>,
+    pub(super) performer: &'a Performer<'a>,
+}
+
+impl OnboardingPull<'_> {
     /// Opens or updates the onboarding pull request, if there is to be one.
-    pub(super) async fn onboard(self) -> Result<Ending, SyncError> {
+    pub(super) async fn bring_up(self) -> Result<Ending, SyncError> {
         let mut ending = Ending::default();
-        let asking = asking(self.facts);
-        if asking == Asking::Never || self.was_looked_at().await? {
-            return Ok(ending);
-        }
-        let limits = limits_write();
-        if self.performer.refusal(&limits).is_some() {
-            return Ok(ending);
-        }
-        let open = open_pull(self.facts);
-        let is_answered = match asking {
-            Asking::Never | Asking::Answered => true,
-            Asking::Open => false,
-            Asking::AskEarlier => was_answered(self.newest_on(ONBOARDING_BRANCH).await?.as_slice()),
+        let mut found = OnboardingFound::default();
+        let step = loop {
+            let need = match next_step(self.facts, &found, self.clock.now()) {
+                DecisionStep::Decided(step) => break step,
+                DecisionStep::Ask(need) => need,
+            };
+            self.find(need, &mut found).await?;
         };
-        if is_answered {
-            self.looked_at().await?;
-            return Ok(ending);
-        }
-        let (tree, today) = (self.facts.base.tree.clone(), self.facts.today);
-        let onboarding = match self.ask_planner(move |planner| planner.onboard(tree, today)).await? {
-            Ok(onboarding) => onboarding,
-            // What ended the processes is recorded and left out, so that the next look gets further.
-            Err(PlannerFailed::Exceeded(why)) => {
-                self.performer.refused(&limits, &why).await?;
-                return Ok(ending);
+        match step {
+            OnboardingStep::Nothing => {}
+            OnboardingStep::Rests => self.record_survey().await?,
+            OnboardingStep::Exceeds(write, why) => {
+                self.performer.refused(&write, &why).await?;
             }
-            Err(failed) => return Err(failed.into()),
-        };
-        let Some(onboarding) = onboarding else {
-            tracing::debug!(repository = %self.repository.name, "neither clusters nor releases: nothing is proposed");
-            self.looked_at().await?;
-            return Ok(ending);
-        };
-        let body = onboarding_body(&onboarding);
-        let write = proposal_write(&onboarding, &body);
-        if self.performer.refusal(&write).is_some() {
-            return Ok(ending);
-        }
-        let published = self.bring_onboarding_up(&onboarding, body, open).await;
-        match self.performer.settle(&write, published).await? {
-            Some(Published::Overtaken) => ending.look_again(),
-            Some(Published::Refused(_)) => {}
-            None | Some(_) => self.looked_at().await?,
+            OnboardingStep::Writes(write, desired) => {
+                let published = match desired {
+                    Some(desired) => self.performer.bring_up(&desired).await.map(Some),
+                    None => {
+                        tracing::debug!(repository = %self.facts.repository.name, "a person works on {ONBOARDING_BRANCH}: Capstan does not change it");
+                        Ok(None)
+                    }
+                };
+                match self.performer.settle(&write, published).await? {
+                    Some(Published::Overtaken) => ending.look_again(),
+                    Some(Published::Refused(_)) => {}
+                    None | Some(_) => self.record_survey().await?,
+                }
+            }
         }
         Ok(ending)
     }
 
+    /// Finds out what the decision has to know.
+    async fn find(self, need: OnboardingNeed, found: &mut OnboardingFound) -> Result<(), SyncError> {
+        match need {
+            OnboardingNeed::Surveyed => {
+                let (id, head) = (self.facts.repository.id, &self.facts.base.commit);
+                found.surveyed = Some(self.records.check(id, head, KIND).await?.is_some());
+            }
+            OnboardingNeed::Newest => found.newest = Some(self.heads.newest_on(ONBOARDING_BRANCH).await?),
+            OnboardingNeed::Proposal => {
+                let (tree, today) = (self.facts.base.tree.clone(), self.planner.today);
+                found.proposal =
+                    Some(match self.planner.ask(move |planner| planner.onboard(tree, today)).await? {
+                        Ok(onboarding) => Ok(onboarding),
+                        Err(PlannerFailed::Exceeded(why)) => Err(why),
+                        Err(failed) => return Err(failed.into()),
+                    });
+            }
+            OnboardingNeed::IsOwn(head) => {
+                let base = open_pull(self.facts).map(|pull| &pull.base);
+                found.is_own = Some(self.is_own(&head, base).await?);
+            }
+            OnboardingNeed::Content(head) => {
+                found.content = Some(self.heads.commits.snapshot(&head).await?);
+            }
+        }
+        Ok(())
+    }
+
     /// Closes the onboarding pull request once there are settings, unless a person works on it.
-    pub(super) async fn end_onboarding(self) -> Result<(), SyncError> {
+    pub(super) async fn end(self) -> Result<(), SyncError> {
         let Some(pull) = open_pull(self.facts) else { return Ok(()) };
         let write = closed_write();
         if self.performer.refusal(&write).is_some() {
@@ -89,53 +114,21 @@ impl Run<'_> {
     }
 
     async fn close_onboarding(self, pull: &PullRequest) -> Result<(), SyncError> {
-        if !self.is_own_onboarding(&pull.head, Some(&pull.base)).await? {
+        if !self.is_own(&pull.head, Some(&pull.base)).await? {
             return Ok(());
         }
         let Some(now) = self.performer.still_open(pull.number).await? else { return Ok(()) };
         self.performer.close(now.number, closing(self.facts, &now)).await
     }
 
-    async fn was_looked_at(&self) -> Result<bool, SyncError> {
-        let (id, head) = (self.repository.id, &self.facts.base.commit);
-        Ok(self.ports.records.check(id, head, KIND).await?.is_some())
-    }
-
-    async fn looked_at(&self) -> Result<(), SyncError> {
-        let looked = Effect::LookedAt { commit: self.facts.base.commit.clone(), name: KIND };
+    async fn record_survey(self) -> Result<(), SyncError> {
+        let looked = Effect::Inspected { commit: self.facts.base.commit.clone(), name: KIND };
         self.performer.perform(looked).await.map(drop)
     }
 
-    /// `None` where a person works on the branch.
-    async fn bring_onboarding_up(
-        self,
-        onboarding: &Onboarding,
-        body: String,
-        open: Option<&PullRequest>,
-    ) -> Result<Option<Published>, SyncError> {
-        let there = match open.map(|pull| &pull.head).or(self.facts.onboarding.as_ref()) {
-            None => None,
-            Some(head) => {
-                let is_own = self.is_own_onboarding(head, open.map(|pull| &pull.base)).await?;
-                let holds = is_own && self.holds_settings(head, &onboarding.settings).await?;
-                Some(BranchThere { head: head.clone(), is_own, holds })
-            }
-        };
-        let Some(desired) = desired(self.facts, onboarding, (there.as_ref(), open), body) else {
-            tracing::debug!(repository = %self.repository.name, "a person works on {ONBOARDING_BRANCH}: Capstan does not change it");
-            return Ok(None);
-        };
-        self.performer.bring_up(&desired).await.map(Some)
-    }
-
     /// Whether Capstan wrote a head, except for a clean merge of the default branch.
-    async fn is_own_onboarding(&self, head: &CommitId, base: Option<&CommitId>) -> Result<bool, SyncError> {
-        let read = self.read_head(ONBOARDING_BRANCH, head, base).await?;
+    async fn is_own(self, head: &CommitId, base: Option<&CommitId>) -> Result<bool, SyncError> {
+        let read = self.heads.read_head(ONBOARDING_BRANCH, head, base).await?;
         Ok(matches!(judge_head(&read, None), Authorship::Capstan { .. }))
-    }
-
-    async fn holds_settings(&self, head: &CommitId, text: &str) -> Result<bool, SyncError> {
-        let Some(snapshot) = self.snapshot(head).await? else { return Ok(false) };
-        Ok(holds_settings(snapshot.tree.as_ref(), text))
     }
 }

@@ -2,30 +2,51 @@
 
 use std::collections::BTreeMap;
 
-use capstan_bot_core::planned::Planned;
+use capstan_bot_core::facts::Facts;
+use capstan_bot_core::planned::PlannedRun;
 use capstan_bot_core::proposals::{
-    Carriers, DecidedPulls, Earlier, Outcome, ProposalFailure, Selected, Selecting, SelectionFacts,
-    SelectionNeed, Step, remark, select, wanted_of,
+    Carriers, DecidedPulls, DecisionStep, Earlier, Outcome, ProposalFailure, Selected, Selecting,
+    SelectionFacts, SelectionNeed, remark, select, wanted_of,
 };
 use capstan_plan::campaign::ProposalLoad;
 
-use super::{Ending, Run, SyncError};
+use super::SyncError;
+use super::campaigns::CampaignReader;
+use super::deciding::PullDecisions;
+use super::earlier::earlier;
+use super::ending::Ending;
+use super::publish::Publisher;
+use crate::performing::Performer;
+use capstan_ports::{Clock, PullRequests};
 
-impl Run<'_> {
-    pub(super) async fn bring_proposals_up(
+/// Brings the proposals of a repository up to date.
+#[derive(Clone, Copy)]
+pub(super) struct Proposals<'a> {
+    pub(super) host: &'a dyn PullRequests,
+    pub(super) clock: &'a dyn Clock,
+    pub(super) facts: &'a Facts,
+    pub(super) performer: &'a Performer<'a>,
+    pub(super) decisions: PullDecisions<'a>,
+    pub(super) campaigns: CampaignReader<'a>,
+    pub(super) publisher: Publisher<'a>,
+}
+
+impl Proposals<'_> {
+    /// Decides about every proposal, and carries the decisions out.
+    pub(super) async fn bring_up(
         self,
-        planned: Planned<'_>,
+        planned: PlannedRun<'_>,
         ending: &mut Ending,
     ) -> Result<Outcome, SyncError> {
         let wanted = wanted_of(planned);
         let arranged = self.arrange(planned, &wanted).await?;
-        let now = self.ports.clock.now();
+        let now = self.clock.now();
         let selecting = Selecting { planned, wanted: &wanted, arranged: &arranged, now };
         let mut found = SelectionFacts::default();
         let Selected { mut outcome, now } = loop {
             match select(&selecting, &found) {
-                Step::Decided(selected) => break selected,
-                Step::Ask(need) => self.find(selecting, need, &mut found, ending).await?,
+                DecisionStep::Decided(selected) => break selected,
+                DecisionStep::Ask(need) => self.find(selecting, need, &mut found, ending).await?,
             }
         };
         let now = now.iter().filter_map(|id| Some((id, found.decision(id)?)));
@@ -45,14 +66,14 @@ impl Run<'_> {
         ending: &mut Ending,
     ) -> Result<(), SyncError> {
         let Selecting { planned, wanted, arranged, .. } = selecting;
-        let earlier = found.earlier.as_ref().and_then(|earlier| earlier.as_ref().ok());
+        let known = found.earlier.as_ref().and_then(|earlier| earlier.as_ref().ok());
         match need {
             SelectionNeed::Earlier => {
-                let earlier = self.earlier(&arranged.carriers, wanted).await;
-                found.earlier = Some(self.lone("listing earlier pull requests", earlier, ending)?);
+                let read = earlier(self.decisions.heads, &arranged.carriers, wanted).await;
+                found.earlier = Some(self.lone("listing earlier pull requests", read, ending)?);
             }
             SelectionNeed::Decided(carriers) => {
-                let decided = self.decide_each(selecting, &carriers, earlier, ending).await?;
+                let decided = self.decide_each(selecting, &carriers, known, ending).await?;
                 for outside in decided.made.values().filter_map(|one| one.outside.clone()) {
                     ending.fail(outside.into());
                 }
@@ -61,7 +82,7 @@ impl Run<'_> {
             SelectionNeed::Rollouts(proposals) => {
                 let mut waiting = BTreeMap::new();
                 for proposal in proposals {
-                    let why = self.rollout_of(planned, &proposal).await?;
+                    let why = self.decisions.rollout_of(planned, &proposal).await?;
                     waiting.extend(why.map(|why| (proposal, why)));
                 }
                 found.rollouts = Some(waiting);
@@ -69,11 +90,11 @@ impl Run<'_> {
             SelectionNeed::Campaigns(held) => {
                 let none = BTreeMap::new();
                 let decided = found.decided.as_ref().map_or(&none, |decided| &decided.made);
-                let obeyed = self.obey_campaigns(planned, decided, &held).await?;
+                let obeyed = self.campaigns.obey(planned, decided, &held).await?;
                 found.campaigns = Some((obeyed.campaigns, obeyed.waiting));
             }
             SelectionNeed::Again(carriers) => {
-                found.again = Some(self.decide_each(selecting, &carriers, earlier, ending).await?);
+                found.again = Some(self.decide_each(selecting, &carriers, known, ending).await?);
             }
             SelectionNeed::Load => {
                 let load = self.load().await;
@@ -95,10 +116,10 @@ impl Run<'_> {
         let earlier = earlier.unwrap_or(&none);
         let mut decided = DecidedPulls::default();
         for (id, members) in carriers {
-            match self.decide_carrier(planned, (id, members), wanted, earlier).await {
+            match self.decisions.decide_carrier(planned, (id, members), wanted, earlier).await {
                 Ok(one) => drop(decided.made.insert(id.clone(), one)),
                 Err(error) => {
-                    let (failure, error) = self.failure_of((id, "deciding"), error).await?;
+                    let (failure, error) = self.publisher.failure_of((id, "deciding"), error).await?;
                     ending.keep(&failure, error);
                     decided.failed.insert(id.clone(), failure);
                 }
@@ -119,15 +140,15 @@ impl Run<'_> {
             Err(error) => error,
         };
         let Some(failure) = error.failure() else { return Err(error) };
-        tracing::warn!(repository = %self.repository.name, doing, error = %error, "nothing new is opened");
+        tracing::warn!(repository = %self.facts.repository.name, doing, error = %error, "nothing new is opened");
         ending.keep(&failure, error);
         Ok(Err(failure))
     }
 
     /// What counts against the limits.
     async fn load(self) -> Result<ProposalLoad, SyncError> {
-        let hour_ago = self.ports.clock.now() - jiff::SignedDuration::from_hours(1);
-        let opened = self.ports.host.pull_requests_since(self.repository, hour_ago).await?;
+        let hour_ago = self.clock.now() - jiff::SignedDuration::from_hours(1);
+        let opened = self.host.pull_requests_since(&self.facts.repository, hour_ago).await?;
         Ok(ProposalLoad {
             open: self.facts.clusters_in(self.facts.proposals.keys()),
             opened_last_hour: self.facts.proposals_among(&opened),

@@ -3,9 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use capstan_bot_core::facts::{AwaitedRollout, Reporters, Scopes, target_in};
-use capstan_bot_core::proposals::Step;
-use capstan_bot_core::rollouts::{Differing, MergeChanges, NewMerge, new_merges};
+use capstan_bot_core::facts::{AwaitedRollout, Facts, Reporters, Scopes, target_in};
+use capstan_bot_core::rollouts::{NewMerge, new_merges};
 use capstan_live::agent::preflight::Preflight;
 use capstan_live::agent::{Progress, SpeaksOf};
 use capstan_model::ids::ClusterId;
@@ -13,10 +12,14 @@ use capstan_model::tree::CommitId;
 use capstan_plan::settings::RepositorySettings;
 use jiff::Timestamp;
 
-use super::{Ending, Run, SyncError};
+use super::SyncError;
+use super::ending::Ending;
+use super::inputs::ClusterInputs;
 use crate::agents::Reconcilers;
-use capstan_fleet::planner::{LiveNames, PlannerFailed};
-use capstan_ports::{FollowedCluster, FollowedMerge, PullRequest, ReportedToGitHub, WatchedRepository};
+use capstan_fleet::planner::LiveNames;
+use capstan_ports::{
+    Clock, FollowedCluster, FollowedMerge, PullRequests, ReportedToGitHub, WatchedRepository,
+};
 
 /// The live names of templates before and after a merge, as the planner takes them.
 pub(super) fn live_names(reporters: &Reporters, preflights: &[Preflight]) -> BTreeMap<ClusterId, LiveNames> {
@@ -34,7 +37,17 @@ fn followed(reporters: &Reporters, cluster: ClusterId, merged_at: Timestamp) -> 
     })
 }
 
-impl Run<'_> {
+/// Connects a run with the reconcilers, where any can enrol.
+#[derive(Clone, Copy)]
+pub(super) struct ReportReader<'a> {
+    pub(super) reconcilers: Option<&'a Reconcilers>,
+    pub(super) host: &'a dyn PullRequests,
+    pub(super) clock: &'a dyn Clock,
+    pub(super) facts: &'a Facts,
+    pub(super) inputs: ClusterInputs<'a>,
+}
+
+impl ReportReader<'_> {
     /// Follows new merges, shows the tip to agents, and reads their reports.
     pub(super) async fn meet_reconcilers(
         self,
@@ -42,7 +55,7 @@ impl Run<'_> {
         scopes: &Scopes,
         ending: &mut Ending,
     ) -> Result<Reporters, SyncError> {
-        let Some(Reconcilers { records, notifier }) = &self.ports.reconcilers else {
+        let Some(Reconcilers { records, notifier }) = self.reconcilers else {
             return Ok(Reporters::default());
         };
         let enrolled =
@@ -51,7 +64,7 @@ impl Run<'_> {
         // Before agents see the tip: a report must not come before its merge is followed.
         self.follow_merges(&reporters, scopes, settings, ending).await?;
         let watched = WatchedRepository {
-            repository: self.repository.clone(),
+            repository: self.facts.repository.clone(),
             tip: self.facts.base.commit.clone(),
             managed_by: reporters.managed_by.clone(),
         };
@@ -62,10 +75,10 @@ impl Run<'_> {
         // Keep earlier answers while the state of the merge groups is unknown.
         if let Some(groups) = &self.facts.merge_groups {
             let heads: BTreeSet<&CommitId> = heads.chain(groups.iter().map(|group| &group.commit)).collect();
-            records.keep_preflights_of(self.repository.id, &heads).await?;
+            records.keep_preflights_of(self.facts.repository.id, &heads).await?;
         }
         if !reporters.enrolled.is_empty() {
-            reporters = reporters.with_standings(records.standings(self.repository.id).await?);
+            reporters = reporters.with_standings(records.standings(self.facts.repository.id).await?);
         }
         Ok(reporters)
     }
@@ -77,37 +90,37 @@ impl Run<'_> {
         settings: &RepositorySettings,
         ending: &mut Ending,
     ) -> Result<(), SyncError> {
-        let Some(Reconcilers { records, notifier }) = &self.ports.reconcilers else { return Ok(()) };
-        let Some(since) = reporters.follow_since(self.ports.clock.now()) else { return Ok(()) };
+        let Some(Reconcilers { records, notifier }) = self.reconcilers else { return Ok(()) };
+        let Some(since) = reporters.follow_since(self.clock.now()) else { return Ok(()) };
         let known: BTreeSet<u64> =
-            records.followed_pull_requests(self.repository.id).await?.into_iter().collect();
-        let closed = match self.ports.host.recently_closed_pull_requests(self.repository).await {
+            records.followed_pull_requests(self.facts.repository.id).await?.into_iter().collect();
+        let closed = match self.host.recently_closed_pull_requests(&self.facts.repository).await {
             Ok(closed) => closed,
             // The next run finds the merges.
             Err(error) if SyncError::is_lone(&error) => {
-                tracing::warn!(repository = %self.repository.name, error = %error, "merges cannot be listed: none is followed yet");
+                tracing::warn!(repository = %self.facts.repository.name, error = %error, "merges cannot be listed: none is followed yet");
                 ending.fail(error.into());
                 Vec::new()
             }
             Err(error) => return Err(error.into()),
         };
         for NewMerge { pull, commit, at } in new_merges(self.facts, &closed, &known, since) {
-            let clusters = match self.touched_by_merge(pull, commit, scopes, settings).await {
+            let clusters = match self.inputs.touched_by_merge(pull, commit, scopes, settings).await {
                 // Machines of a merge that can never be read are not followed; the other merges have theirs.
                 Err(error) if error.is_lasting() => {
-                    tracing::warn!(repository = %self.repository.name, pull_request = pull.number, error = %error, "the machines of a merge cannot be followed");
+                    tracing::warn!(repository = %self.facts.repository.name, pull_request = pull.number, error = %error, "the machines of a merge cannot be followed");
                     BTreeSet::new()
                 }
                 // The next run tries again.
                 Err(error) if error.is_of_one() => {
-                    tracing::warn!(repository = %self.repository.name, pull_request = pull.number, error = %error, "a merge is not followed yet");
+                    tracing::warn!(repository = %self.facts.repository.name, pull_request = pull.number, error = %error, "a merge is not followed yet");
                     ending.fail(error);
                     continue;
                 }
                 clusters => clusters?,
             };
             let followed = FollowedMerge {
-                repository: self.repository.id,
+                repository: self.facts.repository.id,
                 pull_request: pull.number,
                 head: pull.head.clone(),
                 merge_commit: commit.clone(),
@@ -119,86 +132,34 @@ impl Run<'_> {
                     .collect(),
             };
             if !followed.clusters.is_empty() {
-                tracing::info!(repository = %self.repository.name, pull_request = pull.number, clusters = followed.clusters.len(), "the machines of a merge are followed");
+                tracing::info!(repository = %self.facts.repository.name, pull_request = pull.number, clusters = followed.clusters.len(), "the machines of a merge are followed");
             }
             records.follow_merge(&followed).await?;
             notifier.notify();
         }
         Ok(())
     }
+}
 
-    /// The clusters that a merge changed.
-    async fn touched_by_merge(
-        &self,
-        pull: &PullRequest,
-        merge: &CommitId,
-        scopes: &Scopes,
-        settings: &RepositorySettings,
-    ) -> Result<BTreeSet<ClusterId>, SyncError> {
-        let Some(merged) = self.snapshot(merge).await? else { return Ok(BTreeSet::new()) };
-        // The tip may have been read before the merge that adds a cluster to it.
-        let there = match self.scopes_with(scopes, &merged, settings).await {
-            // A snapshot that cannot be opened adds no cluster to report on.
-            Err(SyncError::Planner(PlannerFailed::Exceeded(_))) => scopes.clone(),
-            there => there?,
-        };
-        let changes = MergeChanges {
-            commit: merge.clone(),
-            parent: merged.parents.first().cloned(),
-            base: pull.base.clone(),
-            head: pull.head.clone(),
-        };
-        let mut snapshots = BTreeMap::from([(merge.clone(), Some(merged))]);
-        let mut found = Differing::new();
-        loop {
-            match changes.clusters(&found) {
-                Step::Decided(clusters) => return Ok(clusters),
-                Step::Ask((before, after)) => {
-                    for commit in [&before, &after] {
-                        if !snapshots.contains_key(commit) {
-                            snapshots.insert(commit.clone(), self.snapshot(commit).await?);
-                        }
-                    }
-                    let clusters = match (&snapshots[&before], &snapshots[&after]) {
-                        (Some(before), Some(after)) => {
-                            Some(self.touched(&before.tree, &after.tree, &there).await?.into_iter().collect())
-                        }
-                        _ => None,
-                    };
-                    found.insert((before, after), clusters);
-                }
+/// Why a cluster is not offered its next step yet: its machines still follow the last one.
+pub(super) async fn awaits_rollout(
+    inputs: ClusterInputs<'_>,
+    reporters: &Reporters,
+    scopes: &Scopes,
+    cluster: &ClusterId,
+) -> Result<Option<String>, SyncError> {
+    let mut speaks_of = SpeaksOf::NotKnown;
+    loop {
+        match reporters.next_step(scopes, cluster, speaks_of) {
+            AwaitedRollout::Ask(commit) => {
+                let target = target_in(scopes, cluster);
+                let alone = scopes.get(&target).map(|scope| (target, scope.clone())).into_iter().collect();
+                let changed = inputs.changed_since(&commit, &alone).await?;
+                let is_newest = changed.is_some_and(|changed| changed.is_empty());
+                speaks_of = if is_newest { SpeaksOf::TheNewest } else { SpeaksOf::AnOlder };
             }
+            AwaitedRollout::Nothing => return Ok(None),
+            AwaitedRollout::Waits(why) => return Ok(Some(why)),
         }
-    }
-
-    /// Why a cluster is not offered its next step yet: its machines still follow the last one.
-    pub(super) async fn awaits_rollout(
-        self,
-        reporters: &Reporters,
-        scopes: &Scopes,
-        cluster: &ClusterId,
-    ) -> Result<Option<String>, SyncError> {
-        let mut speaks_of = SpeaksOf::NotKnown;
-        loop {
-            match reporters.next_step(scopes, cluster, speaks_of) {
-                AwaitedRollout::Ask(commit) => speaks_of = self.speaks_of(&commit, scopes, cluster).await?,
-                AwaitedRollout::Nothing => return Ok(None),
-                AwaitedRollout::Waits(why) => return Ok(Some(why)),
-            }
-        }
-    }
-
-    /// Whether a cluster's inputs are still those of that commit.
-    async fn speaks_of(
-        self,
-        commit: &CommitId,
-        scopes: &Scopes,
-        cluster: &ClusterId,
-    ) -> Result<SpeaksOf, SyncError> {
-        let Some(reported) = self.snapshot(commit).await? else { return Ok(SpeaksOf::AnOlder) };
-        let target = target_in(scopes, cluster);
-        let alone = scopes.get(&target).map(|scope| (target, scope.clone())).into_iter().collect();
-        let touched = self.touched(&reported.tree, &self.facts.base.tree, &alone).await?;
-        Ok(if touched.is_empty() { SpeaksOf::TheNewest } else { SpeaksOf::AnOlder })
     }
 }

@@ -1,4 +1,4 @@
-//! Comments, buttons and orders of the page that have no answer yet: reads them, and what decides about each.
+//! Comments, buttons and orders of the page that have no answer yet.
 //!
 //! *Guarantee.* A problem with comments (issues switched off, one that GitHub does not show) affects only
 //! commands, and nothing else of the run.
@@ -6,37 +6,54 @@
 use std::collections::BTreeSet;
 
 use capstan_bot_core::commands::hearing::{
-    BindAnswers, BindFacts, BindNeed, CommentAnswers, CommentFacts, MergeResult, OrderFacts, bind,
-    issues_to_read, order, press,
+    CommentAnswers, CommentFacts, OrderFacts, issues_to_read, order, press,
 };
 use capstan_bot_core::effects::Effect;
-use capstan_bot_core::facts::Scopes;
-use capstan_bot_core::planned::Planned;
-use capstan_bot_core::proposals::{Outcome, Step};
-use capstan_bot_core::requests::{DealtWith, Kept, Origin, Request};
+use capstan_bot_core::facts::Facts;
+use capstan_bot_core::proposals::DecisionStep;
+use capstan_bot_core::requests::{DealtWith, Request};
 use capstan_plan::command::{CommentId, Right};
 use capstan_plan::settings::CommandSettings;
 use capstan_report::answered_comment;
 use jiff::{SignedDuration, Timestamp};
 
-use super::checks::Comparisons;
+use super::SyncError;
 use super::comments::CommentReader;
-use super::rights::RepositoryRights;
-use super::{Ending, Run, SyncError};
-use capstan_ports::{CodeHostError, PlacedComment, Press};
+use super::ending::Ending;
+use super::people::People;
+use crate::performing::Performer;
+use capstan_ports::{Clock, CodeHost, CodeHostError, Hints, PlacedComment, Press, Records};
 
 /// How far back comments are read: longer than the bot is ever down, short enough for a page or two.
 const DAYS_BACK: i64 = 3;
 
-impl Run<'_> {
+/// Reads them.
+#[derive(Clone, Copy)]
+pub(super) struct Inbox<'a> {
+    pub(super) host: &'a dyn CodeHost,
+    pub(super) records: &'a dyn Records,
+    pub(super) clock: &'a dyn Clock,
+    pub(super) facts: &'a Facts,
+    pub(super) hints: &'a Hints,
+    /// When the run began.
+    pub(super) began: Timestamp,
+    pub(super) performer: &'a Performer<'a>,
+}
+
+impl<'a> Inbox<'a> {
+    pub(super) fn reader(self) -> CommentReader<'a> {
+        CommentReader::of(self.host, self.records, &self.facts.repository)
+    }
+
+    /// The comments and new issues with commands.
     pub(super) async fn unanswered_commands(
         self,
         settings: &CommandSettings,
         ending: &mut Ending,
     ) -> Result<Vec<Request>, SyncError> {
-        let login = self.ports.host.bot_login().await?;
-        let since = self.ports.clock.now() - SignedDuration::from_hours(24 * DAYS_BACK);
-        let recent = self.ports.host.recent_comments(self.repository, since).await;
+        let login = self.host.bot_login().await?;
+        let since = self.clock.now() - SignedDuration::from_hours(24 * DAYS_BACK);
+        let recent = self.host.recent_comments(&self.facts.repository, since).await;
         let why = "comments cannot be listed: Capstan executes no command";
         let Some(mut recent) = self.listed(recent, why, ending)? else { return Ok(Vec::new()) };
         let answered: BTreeSet<CommentId> = recent
@@ -46,12 +63,12 @@ impl Run<'_> {
             .collect();
         recent.extend(self.opened_issues(since, ending).await?);
         recent.sort_by_key(|placed| (placed.comment.created_at, placed.comment.id));
-        let mut reader = CommentReader::of(self);
+        let mut reader = self.reader();
         let mut dealt_with = DealtWith::default();
         let mut requests = Vec::new();
         for placed in &recent {
             let comment = &placed.comment;
-            let (before, now) = (dealt_with.before(comment), self.ports.clock.now());
+            let (before, now) = (dealt_with.before(comment), self.clock.now());
             let of = CommentFacts { facts: self.facts, settings, placed, own: &login, since, before, now };
             let is_answered = answered.contains(&comment.id).then_some(true);
             let known = CommentAnswers { answered: is_answered, ..CommentAnswers::default() };
@@ -72,10 +89,10 @@ impl Run<'_> {
             match done {
                 Ok(request) => requests.extend(request),
                 Err(SyncError::Host(error)) if error.is_refusal() => {
-                    tracing::warn!(repository = %self.repository.name, comment = %comment.id, error = %error, "the commands of a comment are not executed");
+                    tracing::warn!(repository = %self.facts.repository.name, comment = %comment.id, error = %error, "the commands of a comment are not executed");
                 }
                 Err(error) if error.is_of_one() => {
-                    tracing::warn!(repository = %self.repository.name, comment = %comment.id, error = %error, "the commands of a comment are not executed yet");
+                    tracing::warn!(repository = %self.facts.repository.name, comment = %comment.id, error = %error, "the commands of a comment are not executed yet");
                     ending.fail(error);
                 }
                 Err(error) => return Err(error),
@@ -85,19 +102,19 @@ impl Run<'_> {
     }
 
     async fn opened_issues(
-        &self,
+        self,
         since: Timestamp,
         ending: &mut Ending,
     ) -> Result<Vec<PlacedComment>, SyncError> {
         let Some(few) = issues_to_read(self.hints) else { return Ok(Vec::new()) };
-        let opened = self.ports.host.opened_issues(self.repository, since, few).await;
+        let opened = self.host.opened_issues(&self.facts.repository, since, few).await;
         let why = "issues cannot be read: Capstan executes no command in their text";
         Ok(self.listed(opened, why, ending)?.unwrap_or_default())
     }
 
     /// What GitHub lists; `None` where it does not, which affects nothing else.
     fn listed(
-        &self,
+        self,
         listed: Result<Vec<PlacedComment>, CodeHostError>,
         why: &str,
         ending: &mut Ending,
@@ -106,7 +123,7 @@ impl Run<'_> {
             Ok(listed) => Ok(Some(listed)),
             Err(error @ CodeHostError::RateLimited { .. }) => Err(error.into()),
             Err(error) => {
-                tracing::warn!(repository = %self.repository.name, error = %error, "{why}");
+                tracing::warn!(repository = %self.facts.repository.name, error = %error, "{why}");
                 if !error.is_refusal() {
                     ending.fail(error.into());
                 }
@@ -116,16 +133,13 @@ impl Run<'_> {
     }
 
     /// The buttons that people pressed on checks of proposals: commands like any others.
-    pub(super) async fn pressed_buttons(
-        &self,
-        settings: &CommandSettings,
-    ) -> Result<Vec<Request>, SyncError> {
+    pub(super) async fn pressed_buttons(self, settings: &CommandSettings) -> Result<Vec<Request>, SyncError> {
         let mut requests = Vec::new();
         for press in &self.hints.presses {
             match self.hear_press(press, settings).await? {
                 Ok(request) => requests.push(*request),
                 Err(effect) => {
-                    tracing::info!(repository = %self.repository.name, actor = press.by, button = press.button, head = press.head, "somebody pressed a button of something that is gone");
+                    tracing::info!(repository = %self.facts.repository.name, actor = press.by, button = press.button, head = press.head, "somebody pressed a button of something that is gone");
                     self.performer.perform(effect).await?;
                 }
             }
@@ -135,7 +149,7 @@ impl Run<'_> {
 
     /// The request of a pressed button, or what is done instead.
     pub(super) async fn hear_press(
-        &self,
+        self,
         pressed: &Press,
         settings: &CommandSettings,
     ) -> Result<Result<Box<Request>, Effect>, SyncError> {
@@ -146,11 +160,11 @@ impl Run<'_> {
     /// The orders of people to campaigns on the page, each if GitHub allows it now. `dashboard` is the number
     /// of the issue that records them.
     pub(super) async fn page_orders(
-        &self,
+        self,
         settings: &CommandSettings,
         dashboard: Option<u64>,
     ) -> Result<Vec<Request>, SyncError> {
-        let of = OrderFacts { repository: self.repository.id, settings, began: self.began, dashboard };
+        let of = OrderFacts { repository: self.facts.repository.id, settings, began: self.began, dashboard };
         let mut requests = Vec::new();
         for given in &self.hints.orders {
             match self.with_right_of(&given.by, |right| order(of, given, right)).await? {
@@ -163,96 +177,15 @@ impl Run<'_> {
 
     /// A decision that may need a person's right.
     async fn with_right_of<T>(
-        &self,
+        self,
         login: &str,
-        decide: impl Fn(Option<Right>) -> Step<T, ()>,
+        decide: impl Fn(Option<Right>) -> DecisionStep<T, ()>,
     ) -> Result<T, SyncError> {
-        let mut right = None;
+        let (mut people, mut right) = (People::of(self.host, &self.facts.repository), None);
         loop {
             match decide(right) {
-                Step::Decided(decided) => return Ok(decided),
-                Step::Ask(()) => right = Some(self.right_now(login).await?),
-            }
-        }
-    }
-
-    /// Answers orders on the page in the audit trail. That ends them: after a failure the next run does not
-    /// carry them out again.
-    pub(super) async fn answer_orders(
-        self,
-        planned: Planned<'_>,
-        requests: &[Request],
-        outcome: &Outcome,
-        kept: &Kept,
-    ) -> Result<(), SyncError> {
-        if *kept == Kept::Later {
-            return Ok(());
-        }
-        for request in requests {
-            let Origin::Page(order) = &request.origin else { continue };
-            let parts = self.parts(request, planned, outcome, kept).await?;
-            self.audit_commands(request, &parts, planned.scopes).await?;
-            self.performer.perform(Effect::OrderAnswered(order.id.clone())).await?;
-        }
-        Ok(())
-    }
-
-    /// Checks commands against the rights of their authors, and those that overwrite branches against what
-    /// their authors had seen. If GitHub does not report that yet, they are left for the next run.
-    pub(super) async fn bind_commands(
-        &self,
-        requests: Vec<Request>,
-        settings: &CommandSettings,
-        scopes: &Scopes,
-        (ending, seen): (&mut Ending, &mut Comparisons),
-    ) -> Result<Vec<Request>, SyncError> {
-        let mut rights = RepositoryRights::of(*self, settings);
-        let mut bound = Vec::new();
-        for request in requests {
-            let id = request.id();
-            match self.bind(request, &mut rights, scopes, seen).await {
-                Ok(Some(request)) => bound.push(*request),
-                Ok(None) => ending.look_again(),
-                // A problem with one request does not affect the others.
-                Err(error) if error.is_of_one() => {
-                    tracing::warn!(repository = %self.repository.name, request = %id, error = %error, "commands are not executed");
-                    ending.fail(error);
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(bound)
-    }
-
-    async fn bind(
-        &self,
-        mut request: Request,
-        rights: &mut RepositoryRights<'_>,
-        scopes: &Scopes,
-        seen: &mut Comparisons,
-    ) -> Result<Option<Box<Request>>, SyncError> {
-        self.judge_rights(&mut request, rights, scopes).await?;
-        let own = self.ports.host.bot_login().await?;
-        let of = BindFacts { facts: self.facts, scopes, own: &own, now: self.ports.clock.now() };
-        let mut known = BindAnswers::default();
-        loop {
-            match bind(of, &request, &known) {
-                Step::Decided(bound) => return Ok(bound),
-                Step::Ask(BindNeed::Pushes(branch)) => {
-                    let pushes = match self.ports.host.pushes(self.repository, &branch).await {
-                        Err(error) if error.is_refusal() => None,
-                        pushes => Some(pushes?),
-                    };
-                    known.pushes.insert(branch, pushes);
-                }
-                Step::Ask(BindNeed::Result(pull)) => {
-                    let result = self.result_of(pull, seen).await?;
-                    known.result = Some(result.map_or(MergeResult::NotYet, MergeResult::Is));
-                }
-                // If it cannot be read nothing is written; the answer says so.
-                Step::Ask(BindNeed::Concerned) => {
-                    known.concerned = Some(self.concerned_by(&request, scopes).await?.unwrap_or_default());
-                }
+                DecisionStep::Decided(decided) => return Ok(decided),
+                DecisionStep::Ask(()) => right = Some(people.right(login).await?),
             }
         }
     }

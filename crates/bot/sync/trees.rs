@@ -7,22 +7,21 @@ use capstan_model::ids::ContentId;
 use capstan_model::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 use capstan_plan::release::ReleaseContent;
 
-use super::{Ports, SyncError};
-use capstan_ports::{CodeHostError, Repository};
+use super::SyncError;
+use capstan_ports::{CodeHostError, Contents, Mirror, Repository};
 
 /// Files of an old release that are read one by one through the Git Data API.
 const MOST_FILES: usize = 1_000;
 
-/// A release by the ids of its content: from the mirror, otherwise from GitHub; from the other repository
-/// first, if the releases are there.
+/// A release by the ids of its content: from the mirror, otherwise from GitHub; from the first of these repositories
+/// that has it.
 pub(super) async fn old_release(
-    ports: &Ports,
-    repository: &Repository,
-    elsewhere: Option<&Repository>,
+    (contents, mirror): (Option<&dyn Contents>, &dyn Mirror),
+    homes: &[&Repository],
     id: &ContentId,
 ) -> Result<Option<ReleaseContent>, SyncError> {
-    for home in elsewhere.into_iter().chain([repository]) {
-        if let Some(content) = old_release_in(ports, home, id).await? {
+    for &home in homes {
+        if let Some(content) = old_release_in((contents, mirror), home, id).await? {
             return Ok(Some(content));
         }
     }
@@ -30,17 +29,17 @@ pub(super) async fn old_release(
 }
 
 async fn old_release_in(
-    ports: &Ports,
+    (contents, mirror): (Option<&dyn Contents>, &dyn Mirror),
     home: &Repository,
     id: &ContentId,
 ) -> Result<Option<ReleaseContent>, SyncError> {
-    let Some(folder) = old_folder(ports, home, &id.tree).await? else { return Ok(None) };
+    let Some(folder) = old_folder((contents, mirror), home, &id.tree).await? else { return Ok(None) };
     let mut release = ReleaseContent::from(folder);
     for (path, blob) in &id.reads {
-        let content = match ports.mirror.file(home, blob).await? {
+        let content = match mirror.file(home, blob).await? {
             Some(content) => content,
             None => {
-                let Some(contents) = ports.host.contents() else { return Ok(None) };
+                let Some(contents) = contents else { return Ok(None) };
                 match visible(contents.blob(home, blob).await)? {
                     Some(content) => content.into(),
                     None => return Ok(None),
@@ -54,14 +53,14 @@ async fn old_release_in(
 }
 
 async fn old_folder(
-    ports: &Ports,
+    (contents, mirror): (Option<&dyn Contents>, &dyn Mirror),
     home: &Repository,
     id: &TreeId,
 ) -> Result<Option<Arc<dyn Tree>>, SyncError> {
-    if let Some(tree) = ports.mirror.folder(home, id).await? {
+    if let Some(tree) = mirror.folder(home, id).await? {
         return Ok(Some(tree));
     }
-    let Some(contents) = ports.host.contents() else { return Ok(None) };
+    let Some(contents) = contents else { return Ok(None) };
     let found = contents.tree(home, id).await?;
     // A record may name any tree, even the whole repository's, which is not a release.
     let Some(files) = found.filter(|files| files.len() <= MOST_FILES) else { return Ok(None) };

@@ -19,7 +19,7 @@ use capstan_model::ids::ClusterId;
 use jiff::{SignedDuration, Timestamp};
 
 use super::decision::{CampaignDecision, CampaignFacts, WaveState, decide_by};
-use super::facts::{Failure, Load, Member, Memory, Standing, WaveVerdict, WebhookWord};
+use super::facts::{ClusterProgress, Load, Member, Memory, RolloutFailure, WaveVerdict, WebhookWord};
 use super::settings::CampaignSettings;
 use super::tally::Tally;
 use super::time::Period;
@@ -141,7 +141,7 @@ pub fn simulate(settings: &CampaignSettings, fleet: &[Participant], pace: Pace, 
         cluster: one.cluster.clone(),
         wave: one.wave,
         machines: Some(one.machines),
-        standing: Standing::Behind,
+        standing: ClusterProgress::Behind,
         checks: BTreeMap::new(),
     };
     let members: Vec<Member> = fleet.iter().map(member).collect();
@@ -205,7 +205,7 @@ impl Simulation<'_> {
             if decision.open.is_empty() { Vec::new() } else { (self.opens)(self.now, decision.open.len()) };
         for (nth, cluster) in decision.open.iter().enumerate() {
             let Some(&at) = self.places.get(cluster) else { continue };
-            self.change(at, |member| member.standing = Standing::Open);
+            self.change(at, |member| member.standing = ClusterProgress::Open);
             // Between no time and twice the average.
             let patience = self.pace.merge_after.duration().as_secs().saturating_mul(2).saturating_add(1);
             let after = i64::try_from(self.draw(u64::try_from(patience).unwrap_or(1))).unwrap_or_default();
@@ -230,7 +230,7 @@ impl Simulation<'_> {
         match coming {
             Coming::Merge(at) => {
                 let machines = self.members.get(at).and_then(|member| member.machines).unwrap_or_default();
-                self.change(at, |member| member.standing = Standing::Merged);
+                self.change(at, |member| member.standing = ClusterProgress::Merged);
                 let takes = self
                     .pace
                     .machine_takes
@@ -243,11 +243,14 @@ impl Simulation<'_> {
                 let checks = self.members.get(at).and_then(|member| self.settings.waves.get(member.wave));
                 let checks = checks.into_iter().flat_map(|wave| wave.verify.checks.clone());
                 let checks = checks.map(|check| (check, WaveVerdict::Passed { at: now })).collect();
-                let how = Failure::Stuck;
+                let how = RolloutFailure::Stuck;
                 self.change(at, |member| {
                     member.checks = checks;
-                    member.standing =
-                        if is_stuck { Standing::Failed { how, at: now } } else { Standing::Done { at: now } };
+                    member.standing = if is_stuck {
+                        ClusterProgress::Failed { how, at: now }
+                    } else {
+                        ClusterProgress::Done { at: now }
+                    };
                 });
                 if let Some(patience) = self.pace.resume_after.filter(|_| is_stuck) {
                     self.after(patience.duration(), Coming::Skip(at));

@@ -17,6 +17,8 @@ const GAP: f64 = 10.0;
 const TOP: f64 = 50.0;
 /// So many dates have room.
 const DATES: i64 = 16;
+/// A wave whose clusters are done in the last moment has a mark of this width.
+const MARK: f64 = 3.0;
 /// So many windows of a wave are drawn.
 const WINDOWS: usize = 200;
 
@@ -93,7 +95,7 @@ impl Drawing<'_> {
         let height = TOP + (ROW + GAP) * f64::from(u32::try_from(rows).unwrap_or(u32::MAX)) + 30.0;
         let mut svg = format!(
             "<svg {attributes} viewBox=\"0 0 {:.0} {height:.0}\" role=\"img\" font-family=\"sans-serif\" font-size=\"12\">\n{style}\n<title>{}</title>\n{heading}\n",
-            LEFT + WIDTH + 70.0,
+            LEFT + WIDTH + 110.0,
             escaped(title)
         );
         let mut y = TOP;
@@ -101,7 +103,7 @@ impl Drawing<'_> {
             self.windows(&mut svg, at, y);
             let of = |sample: &Sample| sample.done.get(at).copied().unwrap_or_default();
             let total = self.totals.map(|totals| totals.get(at).copied().unwrap_or_default());
-            self.row(&mut svg, y, (&format!("{} done", wave.name), "done", &of, total));
+            self.row(&mut svg, y, (&wave.name, "done", &of, total));
             y += ROW + GAP;
         }
         if self.totals.is_none() {
@@ -212,12 +214,13 @@ impl Drawing<'_> {
         let scale = if highest > 0 { ROW / f64::from(highest) } else { 0.0 };
         let bottom = y + ROW;
         let mut path = format!("M{LEFT:.1} {bottom:.1}");
+        let end = self.x(self.until);
         let mut before = 0;
         for sample in &self.history.samples {
             let value = of(sample);
             if value != before {
                 let (at, from, to) = (
-                    self.x(sample.at),
+                    self.x(sample.at).min(end - MARK).max(LEFT),
                     bottom - f64::from(before) * scale,
                     bottom - f64::from(value) * scale,
                 );
@@ -225,9 +228,11 @@ impl Drawing<'_> {
                 before = value;
             }
         }
-        let (end, last) = (self.x(self.until), bottom - f64::from(before) * scale);
+        let last = bottom - f64::from(before) * scale;
         let _infallible = write!(path, "L{end:.1} {last:.1}L{end:.1} {bottom:.1}Z");
-        let label = total.map_or_else(|| most.to_string(), |total| format!("{before} of {total}"));
+        let done = if class == "done" { " done" } else { "" };
+        let label =
+            total.map_or_else(|| format!("{most}{done}"), |total| format!("{before} of {total}{done}"));
         let _infallible = writeln!(
             svg,
             "<text x=\"{:.0}\" y=\"{:.0}\" text-anchor=\"end\">{}</text><path class=\"{class}\" d=\"{path}\"/><rect class=\"frame\" x=\"{LEFT:.0}\" y=\"{y:.0}\" width=\"{WIDTH:.0}\" height=\"{ROW:.0}\"/><text x=\"{:.0}\" y=\"{:.0}\">{label}</text>",

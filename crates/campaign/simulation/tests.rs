@@ -95,13 +95,23 @@ fn a_stuck_rollout_stops_the_campaign_and_resuming_leaves_it_out() {
     let history = simulate(&settings, &fleet(&[1, 1], 1), stuck);
     assert_eq!(history.ended, None);
     let text = time_line(&settings, &history);
-    assert!(text.contains("the campaign is stopped: of `w0/c0` its rollout is stuck."), "{text}");
+    assert!(text.contains("the campaign is stopped: the rollout of `w0/c0` is stuck."), "{text}");
     assert!(text.contains("It stopped with 0 clusters done:\n"), "{text}");
     let resumed = Pace { resume_after: Some(Period::minutes(240)), ..stuck };
     let history = simulate(&settings, &fleet(&[1, 1], 1), resumed);
     assert!(history.ended.is_some());
     let skipped = history.events.iter().filter(|event| matches!(event.what, Happening::Skipped(_))).count();
     assert_eq!(skipped, 2);
+}
+
+#[test]
+fn a_wave_whose_clusters_are_done_in_the_last_moment_has_a_mark() {
+    let settings = campaign(vec![wave("canary", "w0/*")]);
+    let svg = picture(&settings, &simulate(&settings, &fleet(&[1], 10), pace(1)));
+    let mark = "M150.0 84.0L1027.0 84.0L1027.0 50.0L1030.0 50.0L1030.0 84.0Z";
+    for part in [mark, ">canary</text>", ">1 done</text>"] {
+        assert!(svg.contains(part), "{part}: {svg}");
+    }
 }
 
 #[test]
@@ -130,7 +140,7 @@ fn ten_thousand_clusters_in_five_waves_have_a_time_line_and_a_picture() {
     let text = time_line(&settings, &history);
     assert!(text.contains(&format!("{} clusters were done ", 10_000 - skips)), "{text}");
     let svg = picture(&settings, &history);
-    for (what, count) in [("class=\"done\"", 5), ("class=\"stop\"", stops), (">rest &amp; others done<", 1)] {
+    for (what, count) in [("class=\"done\"", 5), ("class=\"stop\"", stops), (">rest &amp; others<", 1)] {
         assert_eq!(svg.matches(what).count(), count, "{what}");
     }
     // The day after the push has its line and its date.

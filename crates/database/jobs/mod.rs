@@ -19,7 +19,7 @@ use self::statements::{
 pub(super) use self::statements::{ENQUEUE, REVIVE};
 use super::{Database, Engine, EngineNow, corrupt, failed, read, timestamp, transaction, write};
 use capstan_ports::{
-    Arrivals, Cause, ClaimedJob, CommentHint, DeadJob, Fate, Hints, JobRequest, Jobs, Lease, PageOrder,
+    Arrivals, ClaimedJob, CommentHint, DeadJob, Fate, Hints, JobCause, JobRequest, Jobs, Lease, PageOrder,
     Press, RecordsError, RepositoryName, Ticks,
 };
 
@@ -63,8 +63,8 @@ type HintRow = (
 impl Jobs for Database {
     async fn enqueue(&self, request: &JobRequest) -> Result<(), RecordsError> {
         let revive = match request.cause {
-            Cause::Event | Cause::Start => REVIVE,
-            Cause::Resync => LEAVE,
+            JobCause::Event | JobCause::Start => REVIVE,
+            JobCause::Resync => LEAVE,
         };
         write!(self, pool => sqlx::query(ENQUEUE)
             .bind(request.repository.cast_signed())

@@ -10,7 +10,7 @@ use crate::{Database, failed, read, timestamp};
 
 use super::{SqlCondition, part, rows, storable};
 use capstan_ports::{
-    CampaignProgress, ClusterFilter, ClusterOrder, ListExtent, Part, RecordsError, ShownCampaign,
+    CampaignProgress, ClusterFilter, ClusterOrder, ListExtent, ListPart, RecordsError, ShownCampaign,
     ShownRolling, ShownTarget, SortKey, VersionShare, VisibleRepositories,
 };
 
@@ -179,7 +179,7 @@ pub(super) async fn rolling(
     database: &Database,
     sight: &VisibleRepositories,
     extent: ListExtent,
-) -> Result<Part<ShownRolling>, RecordsError> {
+) -> Result<ListPart<ShownRolling>, RecordsError> {
     const DOING: &str = "reading what is rolling";
     let seen = SqlCondition::seen(sight, "s.repository");
     let sql = format!(

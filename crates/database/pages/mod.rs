@@ -14,8 +14,9 @@ use super::preflights::from_json;
 use super::{Database, EngineNow, audit, corrupt, enqueue, failed, read, timestamp, transaction};
 use capstan_ports::{
     Again, Agent, AuditFilter, ClusterFilter, DeliveryFilter, DeliveryOutcome, Enrolment, FleetJob, JobState,
-    ListExtent, MOST_ORDERS, Ordered, PageOrder, PageRecords, Part, RecordsError, ShownAudit, ShownCampaign,
-    ShownDelivery, ShownMerge, ShownRepository, ShownRolling, ShownTarget, VersionShare, VisibleRepositories,
+    ListExtent, ListPart, MOST_ORDERS, Ordered, PageOrder, PageRecords, RecordsError, ShownAudit,
+    ShownCampaign, ShownDelivery, ShownMerge, ShownRepository, ShownRolling, ShownTarget, VersionShare,
+    VisibleRepositories,
 };
 
 type RepositoryRow =
@@ -129,15 +130,18 @@ impl PageRecords for Database {
         const DOING: &str = "reading repositories";
         let seen = SqlCondition::seen(sight, "j.repository");
         let hour_ago = self.now_ms() - 3_600_000;
+        // The record of a merged proposal stays. Its target has a row of that kind only while another kind offers nothing.
         let over = ProposalState::ALL.into_iter().filter(|state| state.is_over());
         let over = over.map(|state| format!("'{}'", state.as_str())).collect::<Vec<_>>().join(", ");
         let sql = format!(
             "SELECT j.repository, j.name, j.state, j.attempts, j.reason, j.not_before_ms, j.finished_at_ms, j.cause,
                 (SELECT COUNT(*) FROM proposals p
-                 WHERE p.repository = j.repository AND p.pull_request IS NOT NULL AND NOT EXISTS (
-                     SELECT 1 FROM campaign_targets c
-                     WHERE c.repository = p.repository AND c.target = p.target
-                       AND c.source_kind = p.source_kind AND c.state IN ({over}))),
+                 WHERE p.repository = j.repository AND p.pull_request IS NOT NULL AND (
+                     EXISTS (SELECT 1 FROM campaign_targets c
+                             WHERE c.repository = p.repository AND c.target = p.target
+                               AND c.source_kind = p.source_kind AND c.state NOT IN ({over}))
+                     OR NOT EXISTS (SELECT 1 FROM campaign_targets c
+                                    WHERE c.repository = p.repository AND c.target = p.target))),
                 (SELECT COUNT(*) FROM audit a WHERE a.repository = j.repository
                  AND a.action = 'proposal-opened' AND a.at_ms > {hour_ago}),
                 (SELECT MAX(c.open_limit) FROM campaigns c WHERE c.repository = j.repository),
@@ -229,7 +233,7 @@ impl PageRecords for Database {
         &self,
         sight: &VisibleRepositories,
         extent: ListExtent,
-    ) -> Result<Part<ShownRolling>, RecordsError> {
+    ) -> Result<ListPart<ShownRolling>, RecordsError> {
         fleet::rolling(self, sight, extent).await
     }
 
@@ -297,7 +301,7 @@ impl PageRecords for Database {
         sight: &VisibleRepositories,
         filter: &DeliveryFilter,
         extent: ListExtent,
-    ) -> Result<Part<ShownDelivery>, RecordsError> {
+    ) -> Result<ListPart<ShownDelivery>, RecordsError> {
         const DOING: &str = "reading deliveries";
         let condition = SqlCondition::seen(sight, "d.repository")
             .equal("j.name", &filter.repository)
@@ -345,7 +349,7 @@ impl PageRecords for Database {
         sight: &VisibleRepositories,
         filter: &AuditFilter,
         extent: ListExtent,
-    ) -> Result<Part<ShownAudit>, RecordsError> {
+    ) -> Result<ListPart<ShownAudit>, RecordsError> {
         let mut condition = SqlCondition::seen(sight, "a.repository")
             .equal("j.name", &filter.repository)
             .equal("a.actor", &filter.actor)
@@ -501,9 +505,9 @@ impl OrderRows<'_> {
 }
 
 /// One more was asked for, to know whether there is more.
-fn part<T>(mut items: Vec<T>, extent: ListExtent) -> Part<T> {
+fn part<T>(mut items: Vec<T>, extent: ListExtent) -> ListPart<T> {
     let take = usize::try_from(extent.take).unwrap_or(usize::MAX);
     let more = items.len() > take;
     items.truncate(take);
-    Part { items, more }
+    ListPart { items, more }
 }

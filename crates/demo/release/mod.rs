@@ -9,7 +9,7 @@ use self::sample::{
     AHEAD, BROKEN, CANARY, CONFLICTING, HELD, NEW, NEWS, OFFERED, PINNED, cluster_count, edited_template,
     of_other_provider,
 };
-use super::failure::{Failure, failed};
+use super::failure::{DemoFailure, failed};
 use super::tell::{heading, indented_lines, say, say_diff, title};
 use super::text::{cells, hunks, indented, plain, row, section};
 use super::watch::{Watch, expect, missing};
@@ -38,7 +38,7 @@ pub(super) struct ReleaseTour<'a> {
 }
 
 impl ReleaseTour<'_> {
-    pub(super) async fn play(&self) -> Result<(), Failure> {
+    pub(super) async fn play(&self) -> Result<(), DemoFailure> {
         title("release", "a release becomes pull requests, or reasons")?;
         self.introduce().await?;
         self.push_release().await?;
@@ -50,7 +50,7 @@ impl ReleaseTour<'_> {
         self.merge().await
     }
 
-    async fn introduce(&self) -> Result<(), Failure> {
+    async fn introduce(&self) -> Result<(), DemoFailure> {
         self.watch.until("Capstan looks at the repository for the first time", |_| Ok(true)).await?;
         say(&format!(
             "   {0}\n   \
@@ -61,7 +61,7 @@ impl ReleaseTour<'_> {
         ))
     }
 
-    async fn push_release(&self) -> Result<(), Failure> {
+    async fn push_release(&self) -> Result<(), DemoFailure> {
         heading(1, &format!("{PLATFORM} of the platform team pushes release {NEW}"))?;
         say(&format!("   {NEWS}"))?;
         let forge = self.watch.forge;
@@ -98,7 +98,7 @@ impl ReleaseTour<'_> {
         })
     }
 
-    fn show_diff(&self) -> Result<(), Failure> {
+    fn show_diff(&self) -> Result<(), DemoFailure> {
         let pull = self.watch.pull_of(CANARY)?;
         heading(3, &format!("What #{} writes, in part", pull.number))?;
         let diff = self.watch.forge.pull_diff(REPOSITORY, pull.number).map_err(failed)?;
@@ -113,7 +113,7 @@ impl ReleaseTour<'_> {
         ))
     }
 
-    fn show_conflict(&self) -> Result<(), Failure> {
+    fn show_conflict(&self) -> Result<(), DemoFailure> {
         let pull = self.watch.pull_of(CONFLICTING)?;
         expect(pull.number == CONFLICT, || {
             format!("the conflict is in #{}, and the README names #{CONFLICT}", pull.number)
@@ -129,13 +129,13 @@ impl ReleaseTour<'_> {
             return Err(missing("the table of conflicts has other columns than the demo knows"));
         };
         say(&format!(
-            "   {object}\n   {field}\n      the old release said  {old}\n      {CUSTOMER} has set          {cluster}\n      \
-             the new one says      {new}\n      settled: {settled}\n      {}",
+            "   {object}\n   {field}\n      old release  {old}\n      set by {CUSTOMER}  {cluster}\n      \
+             new release  {new}\n      settled: {settled}\n      {}",
             pull.url
         ))
     }
 
-    async fn show_refusals(&self) -> Result<(), Failure> {
+    async fn show_refusals(&self) -> Result<(), DemoFailure> {
         heading(5, "The other clusters got no pull request; Capstan's words why")?;
         let clusters = self.watch.clusters().await?;
         let reason = |id: &str| {
@@ -155,11 +155,11 @@ impl ReleaseTour<'_> {
             say(&format!("   {id}{refused}\n{}", indented(&plain(&cluster.reason), 6)))?;
         }
         let others: Vec<&str> = of_other_provider().collect();
-        say(&format!("   {}\n      run on OpenStack: the release is not theirs", others.join(", ")))?;
+        say(&format!("   {}\n      run on OpenStack, and this release is for AWS", others.join(", ")))?;
         say(&format!("   All of this is on Capstan's own page: {}/", self.capstan))
     }
 
-    async fn judge_a_persons_change(&self) -> Result<(), Failure> {
+    async fn judge_a_persons_change(&self) -> Result<(), DemoFailure> {
         let forge = self.watch.forge;
         let title = "Bigger disks for the workers";
         heading(6, &format!("{CUSTOMER} of customer gauss opens a pull request: {title}"))?;
@@ -199,7 +199,7 @@ impl ReleaseTour<'_> {
         expect(verdict == "failure", || format!("the check says {verdict}, expected failure"))
     }
 
-    async fn ask(&self) -> Result<(), Failure> {
+    async fn ask(&self) -> Result<(), DemoFailure> {
         let pull = self.watch.pull_of(CONFLICTING)?;
         let command = "/capstan help";
         heading(7, &format!("{PLATFORM} comments on #{}: {command}", pull.number))?;
@@ -217,7 +217,7 @@ impl ReleaseTour<'_> {
         Ok(())
     }
 
-    async fn merge(&self) -> Result<(), Failure> {
+    async fn merge(&self) -> Result<(), DemoFailure> {
         let pull = self.watch.pull_of(CANARY)?;
         let number = pull.number;
         heading(8, &format!("{PLATFORM} merges #{number}"))?;

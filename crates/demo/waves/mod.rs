@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use self::played::PlayedReconciler;
 use super::PLATFORM;
-use super::failure::{Failure, failed};
+use super::failure::{DemoFailure, failed};
 use super::tell::{heading, indented_lines, say, title};
 use super::text::{indented, plain, section};
 use super::watch::{Watch, expect, missing};
@@ -134,7 +134,7 @@ pub(super) struct WavesTour<'a> {
 
 impl WavesTour<'_> {
     /// Returns who follows what is merged afterwards.
-    pub(super) async fn play(&self) -> Result<PlayedReconciler, Failure> {
+    pub(super) async fn play(&self) -> Result<PlayedReconciler, DemoFailure> {
         title("waves", "a campaign, stopped and resumed, and machines that roll")?;
         say(&format!("   {}", self.watch.page()))?;
         let mut reconciler = self.settle().await?;
@@ -146,7 +146,7 @@ impl WavesTour<'_> {
     }
 
     /// Before anything is offered, the reconciler says that all machines are as Git has them.
-    async fn settle(&self) -> Result<PlayedReconciler, Failure> {
+    async fn settle(&self) -> Result<PlayedReconciler, DemoFailure> {
         self.watch.until("Capstan looks at the repository for the first time", |_| Ok(true)).await?;
         let mut reconciler = PlayedReconciler::enrol(self.running, UID).await?;
         let created = Timestamp::now() - SignedDuration::from_hours(9 * 24);
@@ -155,7 +155,7 @@ impl WavesTour<'_> {
         Ok(reconciler)
     }
 
-    async fn begin(&self) -> Result<(), Failure> {
+    async fn begin(&self) -> Result<(), DemoFailure> {
         heading(1, &format!("{PLATFORM} pushes release {NEW}: the campaign begins with the canary alone"))?;
         let forge = self.watch.forge;
         forge
@@ -178,7 +178,7 @@ impl WavesTour<'_> {
     }
 
     /// What the dashboard issue says of the campaign.
-    fn show_campaign(&self) -> Result<(), Failure> {
+    fn show_campaign(&self) -> Result<(), DemoFailure> {
         let issue = self.watch.dashboard()?;
         let told = section(&issue.body, "Campaigns");
         let lines: Vec<String> = told.lines().map(plain).filter(|line| !line.is_empty()).collect();
@@ -187,7 +187,7 @@ impl WavesTour<'_> {
         say(&indented_lines(&lines.join("\n")))
     }
 
-    async fn stop(&self) -> Result<(), Failure> {
+    async fn stop(&self) -> Result<(), DemoFailure> {
         let command = "/capstan campaign stop the audit is not over";
         heading(2, &format!("{PLATFORM} comments on the dashboard issue: {command}"))?;
         let number = self.watch.dashboard()?.number;
@@ -202,7 +202,7 @@ impl WavesTour<'_> {
         say(&indented(&plain(&answer), 6))
     }
 
-    async fn roll(&self, reconciler: &mut PlayedReconciler) -> Result<(), Failure> {
+    async fn roll(&self, reconciler: &mut PlayedReconciler) -> Result<(), DemoFailure> {
         let forge = self.watch.forge;
         let pull = self.watch.pull_of(CANARY)?;
         let number = pull.number;
@@ -236,7 +236,7 @@ impl WavesTour<'_> {
         say("   The campaign is stopped, so nothing follows yet.")
     }
 
-    async fn resume(&self) -> Result<(), Failure> {
+    async fn resume(&self) -> Result<(), DemoFailure> {
         heading(4, &format!("{PLATFORM} ticks the box `campaign resume` on the dashboard issue"))?;
         let issue = self.watch.dashboard()?;
         let line = issue.body.lines().find(|line| line.contains("campaign resume") && line.contains("- [ ]"));

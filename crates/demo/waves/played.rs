@@ -8,7 +8,7 @@ use std::time::Duration;
 use capstan_bot::agents::{Agents, Invitee, Questions, invite};
 use capstan_forge::Forge;
 use capstan_plan::settings::ManagementClusterUid;
-use capstan_ports::{Agent, SystemClock};
+use capstan_ports::{Agent, AgentRecords, SystemClock};
 use capstan_serve::Running;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ use ulid::Ulid;
 
 use super::REPOSITORY;
 use super::machines::Machines;
-use crate::failure::{Failure, failed};
+use crate::failure::{DemoFailure, failed};
 
 /// How long a machine takes that is replaced after the story, so that a person sees it on the page.
 const STEP: Duration = Duration::from_millis(700);
@@ -27,6 +27,7 @@ type Bases = BTreeMap<String, BTreeMap<String, Vec<u8>>>;
 
 pub(crate) struct PlayedReconciler {
     agents: Arc<Agents>,
+    records: Arc<dyn AgentRecords>,
     agent: Agent,
     /// The newest commit, and the bases of the clusters in it.
     tip: String,
@@ -35,7 +36,7 @@ pub(crate) struct PlayedReconciler {
 }
 
 impl PlayedReconciler {
-    pub(super) async fn enrol(running: &Running, uid: &str) -> Result<Self, Failure> {
+    pub(super) async fn enrol(running: &Running, uid: &str) -> Result<Self, DemoFailure> {
         let agents = running.agents().ok_or_else(|| failed("the demo is not a dry run"))?;
         let records = running.agent_records();
         let uid = ManagementClusterUid::parse(uid).map_err(failed)?;
@@ -55,12 +56,16 @@ impl PlayedReconciler {
         records.enrol(&invited.code.hash(), &agent).await.map_err(failed)?;
         tokio::spawn(accept_all(Arc::clone(&agents), agent.clone()));
         let (tip, bases, machines) = (String::new(), BTreeMap::new(), BTreeMap::new());
-        Ok(Self { agents, agent, tip, bases, machines })
+        Ok(Self { agents, records, agent, tip, bases, machines })
     }
 
     /// Looks at the newest commit that the bot knows. Returns the clusters whose machines it makes old; of others that changed it reports that
     /// they are done. Machines that are there for the first time were created at that time.
-    pub(super) async fn look(&mut self, forge: &Forge, created: Timestamp) -> Result<Vec<String>, Failure> {
+    pub(super) async fn look(
+        &mut self,
+        forge: &Forge,
+        created: Timestamp,
+    ) -> Result<Vec<String>, DemoFailure> {
         let asked = self.agents.work(&self.agent, REPOSITORY, None, Duration::ZERO, Questions::Keep).await;
         let tip = asked.map_err(failed)?.commit.map(|tip| tip.as_str().to_owned()).unwrap_or_default();
         if tip == self.tip {
@@ -99,7 +104,7 @@ impl PlayedReconciler {
     }
 
     /// Replaces `count` of the old machines, and reports how far the cluster is.
-    pub(super) async fn replace(&mut self, cluster: &str, count: usize) -> Result<(), Failure> {
+    pub(super) async fn replace(&mut self, cluster: &str, count: usize) -> Result<(), DemoFailure> {
         if let Some(machines) = self.machines.get_mut(cluster) {
             machines.replace(count, Timestamp::now());
         }
@@ -107,7 +112,7 @@ impl PlayedReconciler {
     }
 
     /// Reports the machines of a cluster at the newest commit.
-    async fn report(&self, cluster: &str, state: &str) -> Result<(), Failure> {
+    async fn report(&self, cluster: &str, state: &str) -> Result<(), DemoFailure> {
         let machines = self.machines.get(cluster);
         let report = read(json!({
             "id": Ulid::generate().to_string(),
@@ -121,6 +126,7 @@ impl PlayedReconciler {
             "ready": machines.map_or(0, Machines::new_ones),
             "machines": machines.map(Machines::reported).unwrap_or_default(),
         }))?;
+        self.records.saw_agent(&self.agent.id).await.map_err(failed)?;
         let taken = self.agents.take_reports(&self.agent, vec![report]).await.map_err(failed)?;
         if taken.taken.is_empty() { Err(failed(format!("a report is refused: {taken:?}"))) } else { Ok(()) }
     }
@@ -136,7 +142,7 @@ impl PlayedReconciler {
         }
     }
 
-    async fn follow_once(&mut self, forge: &Forge) -> Result<(), Failure> {
+    async fn follow_once(&mut self, forge: &Forge) -> Result<(), DemoFailure> {
         let mut rolling = self.look(forge, Timestamp::now()).await?;
         while !rolling.is_empty() {
             for cluster in &rolling {
@@ -153,7 +159,7 @@ impl PlayedReconciler {
 }
 
 /// The files of each cluster's base at a commit. A cluster is a folder that records a release.
-fn bases(forge: &Forge, commit: &str) -> Result<Bases, Failure> {
+fn bases(forge: &Forge, commit: &str) -> Result<Bases, DemoFailure> {
     let files = forge.files(REPOSITORY, commit).map_err(failed)?;
     let mut bases: Bases = BTreeMap::new();
     for (path, text) in &files {
@@ -182,6 +188,6 @@ async fn accept_all(agents: Arc<Agents>, agent: Agent) {
     }
 }
 
-fn read<T: serde::de::DeserializeOwned>(value: Value) -> Result<T, Failure> {
+fn read<T: serde::de::DeserializeOwned>(value: Value) -> Result<T, DemoFailure> {
     serde_json::from_value(value).map_err(failed)
 }

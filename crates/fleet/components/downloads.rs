@@ -12,9 +12,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use capstan_providers::{Origin, ProviderKind, Published};
+use capstan_providers::{ComponentOrigin, ProviderKind, Published};
 
-use super::fetches::{Asked, Begun, Fetches, Known, Remedy, Standing, not_named, resting};
+use super::fetches::{
+    FetchKey, FetchStart, FetchState, Fetches, Remedy, RememberedOutcome, not_named, resting,
+};
 use capstan_ports::{AllowedHosts, Clock, ComponentSource, FetchError, WantedComponents};
 
 /// Bounds of what is fetched for a management cluster.
@@ -79,9 +81,9 @@ pub enum Sort {
 
 /// Fetches. Cheap to clone.
 #[derive(Clone)]
-pub struct Downloads(Arc<Shared>);
+pub struct Downloads(Arc<DownloaderState>);
 
-struct Shared {
+struct DownloaderState {
     hosts: AllowedHosts,
     source: Box<dyn ComponentSource>,
     limits: DownloadLimits,
@@ -94,12 +96,12 @@ struct Components {
     kind: ProviderKind,
     name: String,
     version: Option<String>,
-    origin: Origin,
+    origin: ComponentOrigin,
     recorded: Option<String>,
     who: String,
 }
 
-impl Asked for Components {
+impl FetchKey for Components {
     type Host = String;
 
     fn host(&self) -> String {
@@ -131,7 +133,7 @@ impl Downloads {
         limits: DownloadLimits,
     ) -> Self {
         let fetches = Arc::new(Fetches::new(limits.at_once, clock));
-        Self(Arc::new(Shared { hosts, source, limits, fetches }))
+        Self(Arc::new(DownloaderState { hosts, source, limits, fetches }))
     }
 
     /// What is known of components; what is not known is fetched from now on. `who` tells apart whose credentials they are.
@@ -150,11 +152,11 @@ impl Downloads {
             who: who.to_owned(),
         };
         let mut done = match shared.fetches.known(&asked) {
-            Some(Known::Ended(standing)) => return shared.told(standing),
-            Some(Known::UnderWay(done)) => done,
+            Some(FetchState::Ended(standing)) => return shared.with_retry_time(standing),
+            Some(FetchState::UnderWay(done)) => done,
             None => match self.begin(&asked, wanted) {
-                Begun::UnderWay(done) => done,
-                Begun::Rests(until) => {
+                FetchStart::UnderWay(done) => done,
+                FetchStart::Rests(until) => {
                     let why = resting(asked.origin.host(), until);
                     let again = Some(shared.fetches.left(until));
                     return Download::Not(NotHere { why, sort: Sort::Failed, again });
@@ -164,8 +166,8 @@ impl Downloads {
         let waited = tokio::time::timeout(shared.limits.patience, done.wait_for(|done| *done)).await;
         drop(waited);
         match shared.fetches.known(&asked) {
-            Some(Known::Ended(standing)) => shared.told(standing),
-            Some(Known::UnderWay(_)) | None => {
+            Some(FetchState::Ended(standing)) => shared.with_retry_time(standing),
+            Some(FetchState::UnderWay(_)) | None => {
                 let why = format!("they are being fetched from {}", asked.origin);
                 Download::Not(NotHere { why, sort: Sort::UnderWay, again: Some(SOON) })
             }
@@ -173,7 +175,7 @@ impl Downloads {
     }
 
     /// The fetch of these components that is under way; begins it where none is.
-    fn begin(&self, asked: &Components, wanted: WantedComponents) -> Begun {
+    fn begin(&self, asked: &Components, wanted: WantedComponents) -> FetchStart {
         let (shared, of) = (Arc::clone(&self.0), asked.clone());
         let room = Arc::clone(&self.0);
         let work = || async move {
@@ -199,9 +201,9 @@ impl Download {
     }
 }
 
-impl Shared {
+impl DownloaderState {
     /// The outcome of a fetch, with the time until a failure may be retried.
-    fn told(&self, standing: Standing<Download>) -> Download {
+    fn with_retry_time(&self, standing: RememberedOutcome<Download>) -> Download {
         match standing.outcome {
             Download::Not(not) => {
                 Download::Not(NotHere { again: Some(self.fetches.left(standing.until)), ..not })
@@ -216,7 +218,7 @@ impl Shared {
         asked: &Components,
         wanted: &WantedComponents,
         fetched: Result<Published, FetchError>,
-    ) -> Standing<Download> {
+    ) -> RememberedOutcome<Download> {
         let retry = self.limits.retry;
         let error = match fetched {
             Ok(published) => {
@@ -230,11 +232,11 @@ impl Shared {
         if let FetchError::RateLimited { wait, .. } = &error {
             let until = self.fetches.rest(asked, (*wait).min(self.limits.longest_rest));
             let outcome = not(Sort::Failed, resting(asked.origin.host(), until));
-            return Standing { outcome, until };
+            return RememberedOutcome { outcome, until };
         }
         let why = not_named(&error, &self.hosts, &REMEDY).unwrap_or_else(|| error.to_string());
         let shows_token =
-            matches!(asked.origin, Origin::GitHub(_)) && wanted.credentials.github_token.is_some();
+            matches!(asked.origin, ComponentOrigin::GitHub(_)) && wanted.credentials.github_token.is_some();
         let sort = match &error {
             FetchError::Unauthorized { .. } if shows_token => Sort::TokenRefused,
             FetchError::Moved { .. } => Sort::DigestDiffers,

@@ -14,10 +14,11 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::{Semaphore, SemaphorePermit, watch};
 
+use capstan_campaign::wording::minute;
 use capstan_ports::{AllowedHosts, Clock, FetchError};
 
 /// The key of a fetch: the thing, and who asks.
-pub(super) trait Asked: Clone + Eq + Hash + Send + 'static {
+pub(super) trait FetchKey: Clone + Eq + Hash + Send + 'static {
     /// The key of a rate limit: the host, and which caller it limits.
     type Host: Eq + Hash + Send + 'static;
 
@@ -26,13 +27,13 @@ pub(super) trait Asked: Clone + Eq + Hash + Send + 'static {
 }
 
 /// Fetches, by what is asked for.
-pub(super) struct Fetches<A: Asked, O> {
+pub(super) struct Fetches<A: FetchKey, O> {
     clock: Arc<dyn Clock>,
     slots: Semaphore,
-    state: Mutex<State<A, O>>,
+    state: Mutex<FetchTable<A, O>>,
 }
 
-struct State<A: Asked, O> {
+struct FetchTable<A: FetchKey, O> {
     fetches: HashMap<A, Fetch<O>>,
     /// Until when hosts want to be left alone.
     resting: HashMap<A::Host, Timestamp>,
@@ -44,48 +45,48 @@ enum Fetch<O> {
         /// A caller stopped waiting for it.
         is_left: bool,
     },
-    Ended(Standing<O>),
+    Ended(RememberedOutcome<O>),
 }
 
 /// The outcome of a fetch, and until when it is remembered.
 #[derive(Debug, Clone)]
-pub(super) struct Standing<O> {
+pub(super) struct RememberedOutcome<O> {
     pub(super) outcome: O,
     pub(super) until: Timestamp,
 }
 
 /// What is known of something.
-pub(super) enum Known<O> {
+pub(super) enum FetchState<O> {
     /// This came of it.
-    Ended(Standing<O>),
+    Ended(RememberedOutcome<O>),
     /// It is on its way; true once it is here.
     UnderWay(watch::Receiver<bool>),
 }
 
 /// What became of asking for a fetch.
-pub(super) enum Begun {
+pub(super) enum FetchStart {
     UnderWay(watch::Receiver<bool>),
     /// Its host wants to be left alone until then.
     Rests(Timestamp),
 }
 
-impl<A: Asked, O: Clone + Send + 'static> Fetches<A, O> {
+impl<A: FetchKey, O: Clone + Send + 'static> Fetches<A, O> {
     /// Runs at most `at_once` fetches at a time.
     pub(super) fn new(at_once: usize, clock: Arc<dyn Clock>) -> Self {
-        let state = State { fetches: HashMap::new(), resting: HashMap::new() };
+        let state = FetchTable { fetches: HashMap::new(), resting: HashMap::new() };
         Self { clock, slots: Semaphore::new(at_once), state: Mutex::new(state) }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<A, O>> {
+    fn lock(&self) -> MutexGuard<'_, FetchTable<A, O>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What is known of it; `None` if nothing is under way and no remembered outcome is left.
-    pub(super) fn known(&self, asked: &A) -> Option<Known<O>> {
+    pub(super) fn known(&self, asked: &A) -> Option<FetchState<O>> {
         let now = self.clock.now();
         match self.lock().fetches.get(asked)? {
-            Fetch::UnderWay { done, .. } => Some(Known::UnderWay(done.clone())),
-            Fetch::Ended(standing) => (standing.until > now).then(|| Known::Ended(standing.clone())),
+            Fetch::UnderWay { done, .. } => Some(FetchState::UnderWay(done.clone())),
+            Fetch::Ended(standing) => (standing.until > now).then(|| FetchState::Ended(standing.clone())),
         }
     }
 
@@ -102,15 +103,15 @@ impl<A: Asked, O: Clone + Send + 'static> Fetches<A, O> {
         asked: &A,
         work: impl FnOnce() -> Work,
         after: impl FnOnce(bool) -> After + Send + 'static,
-    ) -> Begun
+    ) -> FetchStart
     where
-        Work: Future<Output = Option<Standing<O>>> + Send + 'static,
+        Work: Future<Output = Option<RememberedOutcome<O>>> + Send + 'static,
         After: Future<Output = ()> + Send + 'static,
     {
         let now = self.clock.now();
         let mut state = self.lock();
         if let Some(Fetch::UnderWay { done, .. }) = state.fetches.get(asked) {
-            return Begun::UnderWay(done.clone());
+            return FetchStart::UnderWay(done.clone());
         }
         state.fetches.retain(|_, fetch| match fetch {
             Fetch::UnderWay { .. } => true,
@@ -118,7 +119,7 @@ impl<A: Asked, O: Clone + Send + 'static> Fetches<A, O> {
         });
         state.resting.retain(|_, until| *until > now);
         if let Some(until) = state.resting.get(&asked.host()) {
-            return Begun::Rests(*until);
+            return FetchStart::Rests(*until);
         }
         let (end, done) = watch::channel(false);
         state.fetches.insert(asked.clone(), Fetch::UnderWay { done: done.clone(), is_left: false });
@@ -130,7 +131,7 @@ impl<A: Asked, O: Clone + Send + 'static> Fetches<A, O> {
             end.send_replace(true);
             after(is_left).await;
         });
-        Begun::UnderWay(done)
+        FetchStart::UnderWay(done)
     }
 
     /// Notes that a caller stops waiting for it; false if it has ended meanwhile.
@@ -144,7 +145,7 @@ impl<A: Asked, O: Clone + Send + 'static> Fetches<A, O> {
         }
     }
 
-    fn end(&self, asked: A, standing: Option<Standing<O>>) -> bool {
+    fn end(&self, asked: A, standing: Option<RememberedOutcome<O>>) -> bool {
         let mut state = self.lock();
         let was = state.fetches.remove(&asked);
         if let Some(standing) = standing {
@@ -154,8 +155,8 @@ impl<A: Asked, O: Clone + Send + 'static> Fetches<A, O> {
     }
 
     /// An outcome that is remembered for this long from now on.
-    pub(super) fn standing(&self, outcome: O, wait: Duration) -> Standing<O> {
-        Standing { outcome, until: later(self.clock.now(), wait) }
+    pub(super) fn standing(&self, outcome: O, wait: Duration) -> RememberedOutcome<O> {
+        RememberedOutcome { outcome, until: later(self.clock.now(), wait) }
     }
 
     /// Notes the rate limit of a host; returns when it ends.
@@ -200,8 +201,7 @@ fn later(now: Timestamp, wait: Duration) -> Timestamp {
 
 /// Why a host is not asked. To the minute: the sentence stays the same while it holds.
 pub(super) fn resting(host: &str, until: Timestamp) -> String {
-    let until = until.strftime("%Y-%m-%d %H:%M");
-    format!("{host} accepts no more requests until {until} UTC: Capstan retries then")
+    format!("{host} accepts no more requests until {}: Capstan retries then", minute(until))
 }
 
 /// Why a fetch failed, if a host is not allowed: in the words of those who configure the hosts.

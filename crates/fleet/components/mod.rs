@@ -11,7 +11,7 @@ mod supplier;
 
 pub use downloads::{Download, DownloadLimits, Downloads, NotHere, Sort};
 pub use packing::{config_map, files, layers};
-pub use supplier::{Connect, HostCredentials, Sources, Supplier, SupplierLimits};
+pub use supplier::{Connect, HostCredentials, Supplier, SupplierLimits, SupplierPorts};
 
 use capstan_providers::{Provider, ProviderSet, Published, Refusal, VariableValues};
 

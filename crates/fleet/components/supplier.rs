@@ -15,13 +15,15 @@ use std::time::Duration;
 
 use capstan_model::wording::count;
 use capstan_plan::settings::{Glob, OperatorHost};
-use capstan_providers::{Origin, Published, Supplies, Supply, Wanted};
+use capstan_providers::{ComponentOrigin, MissingComponents, Published, Supplies, Supply};
 use tokio::sync::{Semaphore, watch};
 use tokio::time::Instant;
 
-use super::fetches::{Asked, Begun, Fetches, Known, Remedy, Standing, not_named, resting};
+use super::fetches::{
+    FetchKey, FetchStart, FetchState, Fetches, Remedy, RememberedOutcome, not_named, resting,
+};
 use capstan_ports::{
-    AllowedHosts, Cause, Clock, ComponentCache, ComponentSource, FetchError, JobRequest, Jobs,
+    AllowedHosts, Clock, ComponentCache, ComponentSource, FetchError, JobCause, JobRequest, Jobs,
     KeptComponents, Repository, RepositoryName, SourceCredentials, WantedComponents,
 };
 
@@ -72,7 +74,7 @@ impl Default for SupplierLimits {
 }
 
 /// What supplying needs from outside.
-pub struct Sources {
+pub struct SupplierPorts {
     /// The network.
     pub connect: Box<Connect>,
     /// What was fetched before.
@@ -89,10 +91,10 @@ pub struct Sources {
 
 /// Supplies plans. Cheap to clone.
 #[derive(Clone)]
-pub struct Supplier(Arc<Shared>);
+pub struct Supplier(Arc<SupplierState>);
 
-struct Shared {
-    sources: Sources,
+struct SupplierState {
+    sources: SupplierPorts,
     limits: SupplierLimits,
     /// What brought nothing; what was fetched is kept in the cache.
     fetches: Arc<Fetches<Components, Supply>>,
@@ -105,12 +107,12 @@ struct Shared {
 struct Components {
     repository: u64,
     hosts: AllowedHosts,
-    wanted: Wanted,
+    wanted: MissingComponents,
     /// The SHA-256 that they are to have, where anything that was judged says so.
     known: Option<String>,
 }
 
-impl Asked for Components {
+impl FetchKey for Components {
     /// A host limits each repository's credentials: the rate limit of one repository does not affect another.
     type Host = (u64, String);
 
@@ -134,9 +136,9 @@ const REMEDY: Remedy = Remedy {
 
 impl Supplier {
     /// Supplies from these sources.
-    pub fn new(sources: Sources, limits: SupplierLimits) -> Self {
+    pub fn new(sources: SupplierPorts, limits: SupplierLimits) -> Self {
         let fetches = Arc::new(Fetches::new(limits.at_once, Arc::clone(&sources.clock)));
-        Self(Arc::new(Shared { sources, limits, fetches, repositories: Mutex::default() }))
+        Self(Arc::new(SupplierState { sources, limits, fetches, repositories: Mutex::default() }))
     }
 
     /// How long a run waits.
@@ -150,7 +152,7 @@ impl Supplier {
         &self,
         repository: &Repository,
         hosts: &AllowedHosts,
-        wanted: BTreeMap<Wanted, Option<String>>,
+        wanted: BTreeMap<MissingComponents, Option<String>>,
         until: Instant,
     ) -> Supplies {
         let hosts = &hosts.clone().within(&(self.0.sources.hosts)());
@@ -218,7 +220,7 @@ impl Supplier {
                 repository: asked.repository,
                 installation,
                 name: name.clone(),
-                cause: Cause::Event,
+                cause: JobCause::Event,
             },
             // A version without a digest in Git is compared with the digest of its last fetch.
             recorded: asked.known.clone().or(kept.sha256),
@@ -230,8 +232,10 @@ impl Supplier {
             }
         };
         match self.0.fetches.begin(asked, || errand.run(), after) {
-            Begun::UnderWay(done) => Supplied::UnderWay(done),
-            Begun::Rests(until) => Supplied::Not(Supply::Missing(resting(asked.wanted.origin.host(), until))),
+            FetchStart::UnderWay(done) => Supplied::UnderWay(done),
+            FetchStart::Rests(until) => {
+                Supplied::Not(Supply::Missing(resting(asked.wanted.origin.host(), until)))
+            }
         }
     }
 
@@ -255,8 +259,8 @@ impl Supplier {
 
     fn remembered(&self, asked: &Components) -> Option<Supplied> {
         Some(match self.0.fetches.known(asked)? {
-            Known::UnderWay(done) => Supplied::UnderWay(done),
-            Known::Ended(standing) => Supplied::Not(standing.outcome),
+            FetchState::UnderWay(done) => Supplied::UnderWay(done),
+            FetchState::Ended(standing) => Supplied::Not(standing.outcome),
         })
     }
 
@@ -267,7 +271,7 @@ impl Supplier {
     }
 }
 
-impl Shared {
+impl SupplierState {
     /// The room that a repository has among the fetches.
     fn room_of(&self, repository: u64) -> Arc<Semaphore> {
         let mut all = self.repositories.lock().unwrap_or_else(PoisonError::into_inner);
@@ -277,7 +281,7 @@ impl Shared {
     }
 
     /// Who asks a host for the sake of a repository.
-    fn credentials(&self, origin: &Origin, repository: &RepositoryName) -> SourceCredentials {
+    fn credentials(&self, origin: &ComponentOrigin, repository: &RepositoryName) -> SourceCredentials {
         let name = repository.to_string();
         let fits = |one: &&HostCredentials| {
             one.host.eq_ignore_ascii_case(origin.host()) && Glob::grants(&one.repositories, &name)
@@ -289,7 +293,7 @@ impl Shared {
 
 /// One fetch.
 struct Errand {
-    shared: Arc<Shared>,
+    shared: Arc<SupplierState>,
     asked: Components,
     job: JobRequest,
     recorded: Option<String>,
@@ -297,7 +301,7 @@ struct Errand {
 
 impl Errand {
     /// Waits for its turn, fetches and stores the components. Returns the failure to remember, if any.
-    async fn run(self) -> Option<Standing<Supply>> {
+    async fn run(self) -> Option<RememberedOutcome<Supply>> {
         // Wait for the repository's own slot first: so its queue does not block others.
         let own = self.shared.room_of(self.asked.repository);
         let _own = own.acquire().await;
@@ -345,7 +349,7 @@ impl Errand {
     }
 
     /// What to report of a failure, and until when it is remembered.
-    fn failed(&self, error: &FetchError) -> Standing<Supply> {
+    fn failed(&self, error: &FetchError) -> RememberedOutcome<Supply> {
         let limits = &self.shared.limits;
         tracing::warn!(repository = %self.job.name, origin = %self.asked.wanted.origin, error = %error, "components could not be fetched");
         if let FetchError::RateLimited { wait, .. } = error {
@@ -357,7 +361,7 @@ impl Errand {
                 tell(&shared, &job).await;
             });
             let outcome = Supply::Missing(resting(self.asked.wanted.origin.host(), until));
-            return Standing { outcome, until };
+            return RememberedOutcome { outcome, until };
         }
         let supply = match error {
             FetchError::Moved { recorded, found, .. } => {
@@ -376,7 +380,7 @@ impl Errand {
 }
 
 /// Requests another run for a repository.
-async fn tell(shared: &Shared, job: &JobRequest) {
+async fn tell(shared: &SupplierState, job: &JobRequest) {
     if let Err(error) = shared.sources.jobs.enqueue(job).await {
         tracing::warn!(repository = %job.name, error = %error, "a repository whose components were fetched is checked only at the next resync");
     }
@@ -389,7 +393,7 @@ fn fitting(kept: &KeptComponents, asked: &Components) -> Option<Arc<Published>> 
     fits.then(|| Arc::new(published.clone()))
 }
 
-fn being_fetched(origin: &Origin) -> Supply {
+fn being_fetched(origin: &ComponentOrigin) -> Supply {
     Supply::Missing(format!(
         "Capstan is fetching them from {origin}, and then shows what happens to their objects"
     ))

@@ -4,25 +4,20 @@
 //! *Expected flow*: [`CachedSnapshot::next`] makes the look at a snapshot from the one before it, at the price of the
 //! files in which they differ; the fleet plans; [`CachedSnapshot::keep_plans`] stores the plans. *Guarantee*: a plan is
 //! [trusted](CachedSnapshot::trusted) only if neither its cluster's folder nor anything that any plan read outside of
-//! its own folder has changed. The others are judged one by one, as [`Fleet::plan_each_source`] does it.
+//! its own folder has changed. The others are judged one by one, as [`plan_each_source`] does it.
 //!
-//! [`Fleet::plan_each_source`]: super::Fleet::plan_each_source
+//! [`plan_each_source`]: super::plan_each_source
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use capstan_model::ids::{ClusterId, ContentId, ReleaseId};
-use capstan_model::tree::{Folder, Tree, TreeId, changed_files};
+use capstan_model::tree::{Folder, Tree, changed_files};
 use capstan_plan::layout::{self, Layout};
 use capstan_plan::settings::RepositorySettings;
-use capstan_plan::templates::TemplateNames;
-use capstan_plan::upgrade::Overwrite;
-use capstan_providers::Supplies;
 
 use super::cached_plan::CachedPlan;
 use super::following::Next;
-use super::instructions::Instructions;
 use super::read_set::Paths;
+use super::supplement::FromOutside;
 use super::wide::Wide;
 
 /// A push that changes more files is treated as the first look at a repository.
@@ -48,17 +43,6 @@ struct Plans {
     by_cluster: Vec<Weak<CachedPlan>>,
     /// What they read outside of their own folders, all of them together.
     outside: Paths,
-}
-
-/// What was given to a fleet from outside of its snapshot.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct FromOutside {
-    pub(super) instructions: BTreeMap<ClusterId, Instructions>,
-    pub(super) overwrite: Overwrite,
-    pub(super) names: BTreeMap<ClusterId, Arc<TemplateNames>>,
-    pub(super) supplies: Arc<Supplies>,
-    pub(super) contents: BTreeSet<ContentId>,
-    pub(super) past: BTreeMap<ReleaseId, (TreeId, String)>,
 }
 
 impl CachedSnapshot {

@@ -9,8 +9,8 @@ use capstan_plan::release::{Catalogue, ReleaseContent};
 use capstan_providers::Supplies;
 
 use super::refused::Refused;
-use super::releases::PastRelease;
 use super::sources::Sources;
+use super::supplement::PastRelease;
 
 /// The contents that the ids in inputs name.
 pub(super) trait Contents {

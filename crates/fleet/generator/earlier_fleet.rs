@@ -15,7 +15,7 @@ use capstan_plan::release::Catalogue;
 
 use super::cached_plan::CachedPlan;
 use super::inputs::{FleetInputs, PlanInputs};
-use super::planning::Offered;
+use super::reading::Offered;
 
 /// An earlier fleet, and the providers whose releases are others now.
 pub(super) struct EarlierFleet {

@@ -7,10 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::Tree;
-use capstan_plan::classes::{ClassIndex, ClassRef, Found, Root, look_up};
+use capstan_plan::classes::{ClassIndex, ClassRef, FoundClass, Root, look_up};
 use capstan_plan::layout::Layout;
 
-use super::Fleet;
 use super::following::Next;
 use super::read_set::{ReadSet, RecordingTree};
 
@@ -39,12 +38,12 @@ struct RenderedRoot {
 /// What was found, and the files and folders that were read for it.
 #[derive(Debug, Clone)]
 struct Known {
-    found: Arc<Found>,
+    found: Arc<FoundClass>,
     looked: Arc<ReadSet>,
 }
 
 pub(super) struct Answer {
-    pub(super) found: (ClassRef, Arc<Found>),
+    pub(super) found: (ClassRef, Arc<FoundClass>),
     /// Whether it may be another one next time, because a file could not be had.
     pub(super) failed: bool,
 }
@@ -118,13 +117,6 @@ impl Lookups {
         let all = lock(&self.known).len();
         let index = self.index.get().is_none() || followed.index.get().is_some();
         index && lock(&followed.known).len() >= all
-    }
-}
-
-impl Fleet {
-    /// What a class is that a cluster names and lacks.
-    pub(super) fn class_elsewhere(&self, class: ClassRef, cluster: &ClusterId) -> Answer {
-        self.wide.elsewhere.find(self.tree.as_ref(), &self.layout, class, cluster)
     }
 }
 

@@ -4,7 +4,7 @@
 //! ([`super::planning`] has no other way to ask): so equal inputs have equal plans, and a plan that is kept with its
 //! inputs may be used again where the same questions have the same answers. *Expected flow*: the fleet answers the
 //! questions of one plan ([`super::gather`]), the plan is made, both are [kept](super::plan_cache); at the next look
-//! [`Fleet::inputs_now`](super::Fleet) answers them again, and old and new inputs are compared whole.
+//! [`inputs_now`](super::answers::inputs_now) answers them again, and old and new inputs are compared whole.
 //!
 //! Inputs name files, folders and releases by their Git ids. [`super::written_inputs`] adds their contents, for a
 //! plan that is made in another process.
@@ -23,7 +23,7 @@ use capstan_plan::provider_set::ManagedWorkload;
 use capstan_plan::settings::RepositorySettings;
 use capstan_plan::templates::TemplateNames;
 use capstan_plan::upgrade::{Overwrite, Retarget, SettledConflict, Versions};
-use capstan_providers::Wanted;
+use capstan_providers::MissingComponents;
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
@@ -134,7 +134,7 @@ pub(super) struct StepInputs {
     pub(super) claimed: Vec<ClusterId>,
     /// Of a provider set: the components that it lacks, each with a digest of the answer; `None` if nobody asked for
     /// them.
-    pub(super) components: Vec<(Wanted, Option<String>)>,
+    pub(super) components: Vec<(MissingComponents, Option<String>)>,
     /// What it reads outside of its folder.
     pub(super) outside: ReadSet,
     /// What classes are that its Clusters name and its folder lacks.

@@ -17,7 +17,7 @@ use capstan_plan::inventory::FleetInventory;
 use capstan_plan::merge::AppliedBy;
 use capstan_plan::settings::{FOLDER_FILE, record_deletion};
 
-use super::contents::Contents;
+use super::to_come::ToCome;
 use super::valued::{Subject, refused};
 use super::{Fleet, Refused};
 
@@ -63,83 +63,79 @@ pub(super) fn without_folder(inventory: &FleetInventory) -> BTreeMap<String, Ref
     clashing.chain(homeless.map(|(one, findings)| (one.level.name.clone(), refused(&findings)))).collect()
 }
 
-impl Fleet {
-    /// All clusters that the inventory defines, without management clusters.
-    ///
-    /// The inventory cannot be read.
-    pub fn folders_to_make(&self) -> Result<ToMakeAll, Refused> {
-        let mut all = ToMakeAll::default();
-        let Some(inventory) = Contents::inventory(self) else { return Ok(all) };
-        let is_cluster = |one: &Object| one.level.kind == LevelKind::ClusterDefinition;
-        if inventory.inventory.unreadable.is_some()
-            && let Some((message, place)) = inventory.unreadable()
-        {
-            return Err(Refused { message: message.clone(), place: Some(place.clone()) });
-        }
-        all.clusters.extend(without_folder(inventory).into_iter().map(|(name, why)| (name, Err(why))));
-        // Values that one release does not know, another one may.
-        let releases = self.layout.releases.iter().filter_map(|one| self.tree.folder_id(&one.folder));
-        let releases = sha256_of_lines(releases.map(|id| id.to_string()));
-        for (folder, definition) in inventory.clusters().filter(|(_, one)| is_cluster(one)) {
-            let said = inventory.digest_in(folder).unwrap_or_default();
-            let print = format!("{} {said} {releases}", env!("CARGO_PKG_VERSION"));
-            let to_make = ToMake { cluster: ClusterId::new(folder.clone()), print };
-            all.clusters.insert(definition.level.name.clone(), Ok(to_make));
-        }
-        let is_defined =
-            |name: &str| inventory.inventory.object(LevelKind::ClusterDefinition, name).is_some();
-        all.clusters.retain(|name, _| is_defined(name));
-        for definition in inventory.inventory.clusters().filter(|one| is_cluster(one)) {
-            let Ok(member) = inventory.member(definition) else { continue };
-            for level in member.objects.iter().filter(|one| !one.level.kind.is_cluster()) {
-                *all.of_levels.entry((level.level.kind, level.level.name.clone())).or_default() += 1;
-            }
-        }
-        Ok(all)
+/// All clusters that the inventory defines, without management clusters.
+///
+/// # Errors
+/// The inventory cannot be read.
+pub fn folders_to_make(fleet: &Fleet) -> Result<ToMakeAll, Refused> {
+    let mut all = ToMakeAll::default();
+    let Some(inventory) = fleet.inventory() else { return Ok(all) };
+    let is_cluster = |one: &Object| one.level.kind == LevelKind::ClusterDefinition;
+    if inventory.inventory.unreadable.is_some()
+        && let Some((message, place)) = inventory.unreadable()
+    {
+        return Err(Refused { message: message.clone(), place: Some(place.clone()) });
     }
+    all.clusters.extend(without_folder(inventory).into_iter().map(|(name, why)| (name, Err(why))));
+    // Values that one release does not know, another one may.
+    let releases = fleet.layout().releases.iter().filter_map(|one| fleet.tree().folder_id(&one.folder));
+    let releases = sha256_of_lines(releases.map(|id| id.to_string()));
+    for (folder, definition) in inventory.clusters().filter(|(_, one)| is_cluster(one)) {
+        let said = inventory.digest_in(folder).unwrap_or_default();
+        let print = format!("{} {said} {releases}", env!("CARGO_PKG_VERSION"));
+        let to_make = ToMake { cluster: ClusterId::new(folder.clone()), print };
+        all.clusters.insert(definition.level.name.clone(), Ok(to_make));
+    }
+    let is_defined = |name: &str| inventory.inventory.object(LevelKind::ClusterDefinition, name).is_some();
+    all.clusters.retain(|name, _| is_defined(name));
+    for definition in inventory.inventory.clusters().filter(|one| is_cluster(one)) {
+        let Ok(member) = inventory.member(definition) else { continue };
+        for level in member.objects.iter().filter(|one| !one.level.kind.is_cluster()) {
+            *all.of_levels.entry((level.level.kind, level.level.name.clone())).or_default() += 1;
+        }
+    }
+    Ok(all)
+}
 
-    /// The folder of one of them, as Capstan would create it.
-    ///
-    /// # Errors
-    /// What is wrong with its values, its release or its render; a fault of Capstan's.
-    pub fn make_folder(&self, id: &ClusterId) -> Result<MadeFolder, Refused> {
-        let made = catch_unwind(AssertUnwindSafe(|| self.made_folder(id)));
-        made.unwrap_or_else(|_| {
-            let message =
-                format!("making {id} failed with an internal error of Capstan, which the log shows");
-            Err(Refused { message, place: None })
-        })
-    }
+/// The folder of one of them, as Capstan would create it.
+///
+/// # Errors
+/// What is wrong with its values, its release or its render; a fault of Capstan's.
+pub fn make_folder(fleet: &Fleet, id: &ClusterId) -> Result<MadeFolder, Refused> {
+    let made = catch_unwind(AssertUnwindSafe(|| made_folder(fleet, id)));
+    made.unwrap_or_else(|_| {
+        let message = format!("making {id} failed with an internal error of Capstan, which the log shows");
+        Err(Refused { message, place: None })
+    })
+}
 
-    fn made_folder(&self, id: &ClusterId) -> Result<MadeFolder, Refused> {
-        let gone = || Refused { message: format!("{id} is not defined any more"), place: None };
-        let subject = Subject::of(self, id.folder())?.ok_or_else(gone)?;
-        let definition = subject.member.definition;
-        let at =
-            |message: String| Refused { message, place: Some(definition.level.place(definition.offset)) };
-        let to_come = self.made_to_come(&subject)?;
-        let made = make(NewCluster {
-            id,
-            makes: Makes::Cluster,
-            base: &self.settings.clusters.base.inside(id.folder()),
-            overlay: &self.settings.clusters.overlay.inside(id.folder()),
-            release: to_come.source.as_ref(),
-            variables: &BTreeMap::new(),
-            flux: &PostBuild::default(),
-            applied: AppliedBy::Reconciler,
-            shape: &FolderShape::default(),
-            schemas: self.schemas(),
-        });
-        let made = made.map_err(|why| at(why.to_string()))?;
-        let files = made.files.into_iter().filter_map(|file| Some((file.path, file.after?)));
-        let mut files: BTreeMap<RepoPath, String> = files.collect();
-        if definition.retire.is_some() {
-            let path = id.folder().join(FOLDER_FILE).map_err(|error| at(error.to_string()))?;
-            let before = files.get(&path).map(String::as_str);
-            let text = record_deletion(&path, before, id.folder().name());
-            files.insert(path, text.map_err(|error| at(error.to_string()))?);
-        }
-        let digest = to_come.record.digest();
-        Ok(MadeFolder { cluster: id.clone(), release: to_come.release, digest, files })
+fn made_folder(fleet: &Fleet, id: &ClusterId) -> Result<MadeFolder, Refused> {
+    let gone = || Refused { message: format!("{id} is not defined any more"), place: None };
+    let subject = Subject::of(fleet, id.folder())?.ok_or_else(gone)?;
+    let definition = subject.member.definition;
+    let at = |message: String| Refused { message, place: Some(definition.level.place(definition.offset)) };
+    let to_come = ToCome::of(fleet, &subject)?;
+    let made = make(NewCluster {
+        id,
+        makes: Makes::Cluster,
+        base: &fleet.settings().clusters.base.inside(id.folder()),
+        overlay: &fleet.settings().clusters.overlay.inside(id.folder()),
+        release: to_come.source.as_ref(),
+        variables: &BTreeMap::new(),
+        flux: &PostBuild::default(),
+        applied: AppliedBy::Reconciler,
+        shape: &FolderShape::default(),
+        schemas: fleet.schemas(),
+    });
+    let made = made.map_err(|why| at(why.to_string()))?;
+    let files = made.files.into_iter().filter_map(|file| Some((file.path, file.after?)));
+    let mut files: BTreeMap<RepoPath, String> = files.collect();
+    if definition.retire.is_some() {
+        let path = id.folder().join(FOLDER_FILE).map_err(|error| at(error.to_string()))?;
+        let before = files.get(&path).map(String::as_str);
+        let text = record_deletion(&path, before, id.folder().name());
+        files.insert(path, text.map_err(|error| at(error.to_string()))?);
     }
+    let digest = to_come.record.digest();
+    Ok(MadeFolder { cluster: id.clone(), release: to_come.release, digest, files })
 }

@@ -12,10 +12,10 @@ use capstan_model::file_change::FileChange;
 use capstan_model::finding::{FileError, Place, rules};
 use capstan_model::tree::{RepoPath, Tree, TreeEntry, is_manifest};
 use capstan_plan::layout::discover;
-use capstan_plan::onboarding::{AppliedBelow, Moving, differences, plan_moves, propose};
+use capstan_plan::onboarding::{AppliedBelow, Moving, RepositoryAddresses, differences, plan_moves, propose};
 use capstan_plan::settings::REPOSITORY_FILE;
 
-use super::read_settings;
+use super::settings_file::read_settings;
 use capstan_ports::{Workspace, WorkspaceError};
 
 /// Moves, not written yet.
@@ -45,7 +45,9 @@ pub fn move_clusters(
     settings: SettingsAfterMove,
     applied_below: AppliedBelow,
 ) -> Result<MovedClusters, WorkspaceError> {
-    let mut moving = plan_moves(tree.as_ref(), applied_below);
+    let remotes = workspace.remotes();
+    let own = RepositoryAddresses::of(remotes.iter().map(String::as_str));
+    let mut moving = plan_moves(tree.as_ref(), &own, applied_below);
     if moving.changes.is_empty() {
         return Ok(MovedClusters { moving, after: Arc::clone(tree) });
     }

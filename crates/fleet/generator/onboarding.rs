@@ -6,15 +6,17 @@ use capstan_model::finding::FileError;
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_plan::first_release::first_release;
-use capstan_plan::inference::{Candidate, Inference, Verdict};
+use capstan_plan::inference::{Inference, ReleaseCandidate, Verdict};
 use capstan_plan::onboarding::{
-    FirstOffer, FittingRelease, Onboarded, Onboarding, ReleaseGuess, RolledMachines, propose,
+    FirstOffer, FittingRelease, Onboarded, Onboarding, ReleaseExample, ReleaseGuess, RolledMachines, propose,
 };
 use capstan_plan::upgrade::{MachineCount, Upgrade};
 use jiff::civil::Date;
 
+use super::Fleet;
+use super::infer::{Inferred, infer_release};
+use super::plan::plan_target;
 use super::render_reads::WatchRenders;
-use super::{Fleet, Inferred};
 
 /// How many clusters are compared with releases, and planned: a first look shows examples, not everything.
 const COMPARED: usize = 200;
@@ -32,8 +34,8 @@ pub fn onboard(tree: &Arc<dyn Tree>, today: Date, watch: &dyn WatchRenders) -> O
             (ReleaseGuess::Refused(why.clone()), FirstOffer::Refused(why))
         } else {
             watch.begun(&id);
-            let release = if at < COMPARED { fleet.guess(&id) } else { ReleaseGuess::NotLookedAt };
-            let offer = if at < PLANNED { fleet.first_offer(&id) } else { FirstOffer::NotLookedAt };
+            let release = if at < COMPARED { guess(&fleet, &id) } else { ReleaseGuess::NotPlanned };
+            let offer = if at < PLANNED { first_offer(&fleet, &id) } else { FirstOffer::NotPlanned };
             watch.ended(&id);
             (release, offer)
         };
@@ -41,7 +43,7 @@ pub fn onboard(tree: &Arc<dyn Tree>, today: Date, watch: &dyn WatchRenders) -> O
     });
     let clusters: Vec<Onboarded> = clusters.collect();
     let releases: Vec<_> = fleet.layout().releases.iter().map(|release| release.id.clone()).collect();
-    let example = if releases.is_empty() { fleet.example(&clusters) } else { None };
+    let example = if releases.is_empty() { example(&fleet, &clusters) } else { None };
     let (settings, sets, mut left) = (proposed.text, proposed.sets, proposed.left);
     left.extend(proposed.templates);
     left.sort();
@@ -53,31 +55,32 @@ pub fn templates_alone(tree: &dyn Tree) -> Vec<FileError> {
     propose(tree).map(|proposed| proposed.templates).unwrap_or_default()
 }
 
-impl Fleet {
-    /// The first cluster of which a release can be made.
-    fn example(&self, clusters: &[Onboarded]) -> Option<ClusterId> {
-        let folder = RepoPath::parse("release").ok()?;
-        let can_be_copied = |cluster: &&Onboarded| {
-            let skipped = matches!(cluster.release, ReleaseGuess::Refused(_) | ReleaseGuess::Recorded(_));
-            let read = || self.read_cluster(&cluster.id).ok();
-            !skipped && read().is_some_and(|read| first_release(self.tree.as_ref(), &read, &folder).is_ok())
-        };
-        clusters.iter().take(PLANNED).find(can_be_copied).map(|cluster| cluster.id.clone())
-    }
+/// The first cluster of which a release can be made.
+fn example(fleet: &Fleet, clusters: &[Onboarded]) -> Option<ReleaseExample> {
+    let folder = RepoPath::parse("release").ok()?;
+    let is_skipped = |cluster: &&Onboarded| {
+        matches!(cluster.release, ReleaseGuess::Refused(_) | ReleaseGuess::Recorded(_))
+    };
+    clusters.iter().take(PLANNED).filter(|cluster| !is_skipped(cluster)).find_map(|cluster| {
+        let read = fleet.read_cluster(&cluster.id).ok()?;
+        first_release(fleet.tree().as_ref(), &read, &folder).ok()?;
+        let kinds = read.infrastructure_kinds.iter().map(String::as_str);
+        Some(ReleaseExample::of(cluster.id.clone(), kinds))
+    })
+}
 
-    fn guess(&self, id: &ClusterId) -> ReleaseGuess {
-        match self.infer_release(id) {
-            Err(refused) => ReleaseGuess::Refused(refused.to_string()),
-            Ok(Inferred::Recorded(release)) => ReleaseGuess::Recorded(release),
-            Ok(Inferred::Fits { inference, .. } | Inferred::Undecided(inference)) => of_inference(&inference),
-        }
+fn guess(fleet: &Fleet, id: &ClusterId) -> ReleaseGuess {
+    match infer_release(fleet, id) {
+        Err(refused) => ReleaseGuess::Refused(refused.to_string()),
+        Ok(Inferred::Recorded(release)) => ReleaseGuess::Recorded(release),
+        Ok(Inferred::Fits { inference, .. } | Inferred::Undecided(inference)) => of_inference(&inference),
     }
+}
 
-    fn first_offer(&self, id: &ClusterId) -> FirstOffer {
-        match self.plan(id, None) {
-            Err(refused) => FirstOffer::Refused(refused.to_string()),
-            Ok(upgrade) => of_upgrade(&upgrade),
-        }
+fn first_offer(fleet: &Fleet, id: &ClusterId) -> FirstOffer {
+    match plan_target(fleet, id, None) {
+        Err(refused) => FirstOffer::Refused(refused.to_string()),
+        Ok(upgrade) => of_upgrade(&upgrade),
     }
 }
 
@@ -91,7 +94,7 @@ fn of_inference(inference: &Inference) -> ReleaseGuess {
     }
 }
 
-fn fitting(candidate: &Candidate) -> FittingRelease {
+fn fitting(candidate: &ReleaseCandidate) -> FittingRelease {
     let fit = candidate.fit;
     FittingRelease {
         release: candidate.release.clone(),

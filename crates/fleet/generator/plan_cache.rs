@@ -16,23 +16,23 @@ use capstan_kustomize::render::RenderedObject;
 use capstan_model::ids::ClusterId;
 use capstan_model::source::SourceKind;
 use capstan_model::tree::{BlobId, Folder, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
-use capstan_plan::classes::{ClassIndex, ClassRef, Classes, Found, named_elsewhere};
+use capstan_plan::classes::{ClassIndex, ClassRef, Classes, FoundClass, named_elsewhere};
 use capstan_plan::layout::{self, Layout};
 use capstan_plan::policy::Snapshot;
 use capstan_plan::release::Catalogue;
 use capstan_plan::settings::RepositorySettings;
 use jiff::civil::Date;
 
-use super::Shared;
 use super::bounded::Bounded;
 use super::cached_plan::CachedPlan;
 use super::cached_snapshot::CachedSnapshot;
-use super::classes::read_class_users;
+use super::class_users::read_class_users;
 use super::definitions::Definitions;
 use super::earlier_fleet::EarlierFleet;
 use super::fleet_inputs::{ReadReleases, ReleasesIn, read_releases, unread};
 use super::inputs::{Conditions, FleetInputs, PlanInputs};
 use super::renders::{KeptRenders, Renders};
+use super::shared::Shared;
 use super::sources::Sources;
 
 /// How much may be remembered, of each kind. Nothing is remembered where a bound is 0 (`benches/remembered`).
@@ -266,7 +266,7 @@ impl SnapshotView {
     }
 
     /// What a class is for a cluster.
-    pub fn class_for(&self, class: &ClassRef, cluster: &ClusterId) -> Arc<Found> {
+    pub fn class_for(&self, class: &ClassRef, cluster: &ClusterId) -> Arc<FoundClass> {
         let (tree, layout) = (self.tree.as_ref(), self.layout());
         self.look.wide.elsewhere.find(tree, layout, class.clone(), cluster).found.1
     }

@@ -12,7 +12,10 @@ use capstan_plan::templates::TemplateNames;
 use capstan_plan::upgrade::{Retarget, Upgrade};
 use jiff::civil::date;
 
-use crate::generator::{Fleet, NoWatch, PlanCache, PlanCacheLimits, Refused, WrittenInputs};
+use crate::generator::{
+    Fleet, NoWatch, PlanCache, PlanCacheLimits, Refused, WrittenInputs, missing_contents,
+    missing_contents_of_all, plan_each_source, plan_target, write_inputs,
+};
 
 /// A repository in memory, with ids that tell contents apart.
 #[derive(Clone, Default)]
@@ -51,14 +54,16 @@ enum Made {
 }
 
 fn allow_retarget(fleet: &mut Fleet, cluster: &ClusterId) {
-    fleet.instruct(SourceKind::RELEASE, cluster.clone(), |given| given.retarget = Retarget::Allowed);
+    fleet
+        .supplement_mut()
+        .instruct(SourceKind::RELEASE, cluster.clone(), |given| given.retarget = Retarget::Allowed);
 }
 
 /// What releases bring to all clusters, as far as it is kept.
 fn plan_releases(fleet: &Fleet) -> BTreeMap<ClusterId, Result<Upgrade, Refused>> {
     let plans = Mutex::new(BTreeMap::new());
     let of_release = |_: &ClusterId, kind: &SourceKind| *kind == SourceKind::RELEASE;
-    fleet.plan_each_source(of_release, &NoWatch, |id, _, plan| {
+    plan_each_source(fleet, of_release, &NoWatch, |id, _, plan| {
         plans.lock().unwrap().extend(plan.map(|plan| (id.clone(), plan.map(Arc::unwrap_or_clone))));
     });
     plans.into_inner().unwrap()
@@ -225,26 +230,27 @@ fn look_at(plan_cache: &PlanCache, repository: &Repository, made: Made, why: &st
         retarget.for_each(|id| allow_retarget(fleet, id));
         if let Some(name) = &repository.live_name {
             let names = Arc::new(live_names(name));
-            fleet.know_names(clusters.iter().map(|id| (id.clone(), Arc::clone(&names))).collect());
+            fleet.supplement_mut().names =
+                clusters.iter().map(|id| (id.clone(), Arc::clone(&names))).collect();
         }
     }
     assert_eq!(remembering.layout(), fresh.layout(), "{why}");
-    assert_eq!(remembering.missing_contents(&clusters), fresh.missing_contents(&clusters), "{why}");
-    let missing = fresh.missing_contents(&clusters);
-    assert_eq!(remembering.missing_contents_of_all(), missing, "{why}");
+    assert_eq!(missing_contents(&remembering, &clusters), missing_contents(&fresh, &clusters), "{why}");
+    let missing = missing_contents(&fresh, &clusters);
+    assert_eq!(missing_contents_of_all(&remembering), missing, "{why}");
     for (plan, id) in plan_releases(&remembering).into_iter().zip(&clusters) {
-        assert_eq!(plan, (id.clone(), fresh.plan(id, None)), "{why}");
+        assert_eq!(plan, (id.clone(), plan_target(&fresh, id, None)), "{why}");
     }
     let reads = snapshot.reads.load(Ordering::Relaxed);
     // What a plan is given is enough to make it, wherever that is.
     for id in clusters.iter().take(2) {
-        let given = remembering.write_inputs(id, None).and_then(|plan| {
+        let given = write_inputs(&remembering, id, None).and_then(|plan| {
             let digest = plan.digest();
             let read = WrittenInputs::from_bytes(&plan.to_bytes().unwrap()).unwrap();
             assert_eq!(read.digest(), digest, "{why}");
             read.plan()
         });
-        assert_eq!(given, fresh.plan(id, None), "{why}: {id} from what was written out");
+        assert_eq!(given, plan_target(&fresh, id, None), "{why}: {id} from what was written out");
     }
     reads
 }

@@ -14,8 +14,8 @@ use capstan_model::tree::{RepoPath, Tree, TreeId};
 
 use super::bounded::Bounded;
 use super::plan_cache::PlanCacheLimits;
-use super::plan_each::on_all_cores;
 use super::read_set::{ReadSet, RecordingTree};
+use super::threads::on_all_cores;
 
 /// What renders read outside of their clusters' folders.
 pub struct RenderReads(Mutex<Bounded<Key, Arc<Reads>>>);

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use capstan_model::ids::ContentId;
 use capstan_model::tree::RepoPath;
-use capstan_plan::inventory::{ReleaseTemplates, ReleaseWithValues, Seen};
+use capstan_plan::inventory::{ReleaseTemplates, ReleaseWithValues, RenderContext};
 
 use super::bounded::Bounded;
 
@@ -71,7 +71,7 @@ impl Renders {
     pub(super) fn found_or<E>(
         &self,
         release: &ReleaseTemplates,
-        seen: &Seen<'_>,
+        seen: &RenderContext<'_>,
         make: impl FnOnce() -> Result<ReleaseWithValues, E>,
     ) -> Result<Arc<ReleaseWithValues>, E> {
         let key = self.key(release, seen);
@@ -89,7 +89,7 @@ impl Renders {
     }
 
     /// What tells the render from others; `None` where that is not known.
-    fn key(&self, release: &ReleaseTemplates, seen: &Seen<'_>) -> Option<RenderKey> {
+    fn key(&self, release: &ReleaseTemplates, seen: &RenderContext<'_>) -> Option<RenderKey> {
         Some(RenderKey {
             fleet: self.fleet,
             folder: release.folder.clone(),

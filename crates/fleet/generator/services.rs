@@ -3,8 +3,9 @@
 use capstan_kustomize::render::{self, RenderedFolder};
 use capstan_model::finding::{FileError, Place};
 use capstan_model::ids::ClusterId;
-use capstan_model::tree::{RepoPath, TreeEntry, Unreadable};
+use capstan_model::tree::{RepoPath, Tree, TreeEntry};
 use capstan_plan::cluster::Cluster;
+use capstan_plan::layout::TargetFolder;
 use capstan_plan::policy;
 use capstan_plan::settings::{OverlaySettings, Service, ServiceFolder, service_place, with_overlay};
 
@@ -20,6 +21,30 @@ pub struct ClusterServices {
 }
 
 impl ClusterServices {
+    /// Reads them, without the cluster's manifests.
+    ///
+    /// # Errors
+    /// Settings that cannot be read.
+    pub fn of(fleet: &Fleet, id: &ClusterId) -> Result<Self, Refused> {
+        Ok(Self::read(fleet.tree().as_ref(), fleet.folder(id)?)?)
+    }
+
+    fn read(tree: &dyn Tree, folder: &TargetFolder) -> Result<Self, FileError> {
+        let settings = Cluster::settings_of(tree, folder)?.unwrap_or_default();
+        if settings.services.is_empty() {
+            return Ok(Self::default());
+        }
+        let overlay = match &folder.overlay_settings {
+            Some(entry) => OverlaySettings::read(&entry.path, &text(tree, entry)?)?.services,
+            None => Vec::new(),
+        };
+        let file = match &folder.settings {
+            Some(entry) => Some((entry.path.clone(), text(tree, entry)?)),
+            None => None,
+        };
+        Ok(Self { services: with_overlay(&settings.services, &overlay), file })
+    }
+
     /// The place of a service, or of one of its checks, by the service's name.
     pub fn place(&self, name: &str, check: Option<usize>) -> Option<Place> {
         let (path, text) = self.file.as_ref()?;
@@ -28,50 +53,19 @@ impl ClusterServices {
     }
 }
 
-impl Fleet {
-    /// The services of a cluster, without reading its manifests.
-    ///
-    /// # Errors
-    /// Settings that cannot be read.
-    pub fn services(&self, id: &ClusterId) -> Result<ClusterServices, Refused> {
-        let folder = self.folder(id)?;
-        let Some(settings) = Cluster::settings_of(self.tree().as_ref(), folder)? else {
-            return Ok(ClusterServices::default());
-        };
-        if settings.services.is_empty() {
-            return Ok(ClusterServices::default());
-        }
-        let overlay = match &folder.overlay_settings {
-            Some(entry) => OverlaySettings::read(&entry.path, &self.text(entry)?)?.services,
-            None => Vec::new(),
-        };
-        let file = match &folder.settings {
-            Some(entry) => Some((entry.path.clone(), self.text(entry)?)),
-            None => None,
-        };
-        Ok(ClusterServices { services: with_overlay(&settings.services, &overlay), file })
-    }
+/// What a service's folder renders to, with what the overlay has for it.
+///
+/// # Errors
+/// What cannot be rendered, with its place.
+pub fn render_service(
+    fleet: &Fleet,
+    id: &ClusterId,
+    service: &ServiceFolder,
+) -> Result<RenderedFolder, Refused> {
+    let folders = policy::folders_of_service(fleet.folder(id)?, service);
+    Ok(render::render(fleet.tree().as_ref(), &folders)?)
+}
 
-    /// Whether what outlives a cluster in its cloud is deleted before it.
-    ///
-    /// # Errors
-    /// A `capstan.yaml` that cannot be read.
-    pub fn cleans_up(&self, id: &ClusterId) -> Result<bool, Refused> {
-        let settings = Cluster::settings_of(self.tree().as_ref(), self.folder(id)?)?;
-        Ok(settings.is_some_and(|settings| settings.cleanup))
-    }
-
-    /// What a service's folder renders to, with what the overlay has for it.
-    ///
-    /// # Errors
-    /// What cannot be rendered, with its place.
-    pub fn render_service(&self, id: &ClusterId, service: &ServiceFolder) -> Result<RenderedFolder, Refused> {
-        let folders = policy::folders_of_service(self.folder(id)?, service);
-        Ok(render::render(self.tree().as_ref(), &folders)?)
-    }
-
-    fn text(&self, entry: &TreeEntry) -> Result<String, Refused> {
-        let bytes = self.tree().read(entry).map_err(|error: Unreadable| FileError::from(error))?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
-    }
+fn text(tree: &dyn Tree, entry: &TreeEntry) -> Result<String, FileError> {
+    Ok(String::from_utf8_lossy(&tree.read(entry)?).into_owned())
 }

@@ -274,6 +274,14 @@ pub(super) fn file(tree: &dyn Tree, entry: &TreeEntry) -> Result<SourceFile, Ref
     Ok(SourceFile::new(entry.path.clone(), text))
 }
 
+/// The text of a target's own settings, where it has a file of them.
+///
+/// # Errors
+/// It cannot be read.
+pub(super) fn settings_text(tree: &dyn Tree, folder: &TargetFolder) -> Result<Option<String>, Refused> {
+    folder.settings.as_ref().map(|entry| Ok(file(tree, entry)?.text().to_owned())).transpose()
+}
+
 /// Why a release cannot be read if only its own folder was found: what its kustomization reads elsewhere is missing,
 /// and Capstan does not guess it.
 fn alone(release: &ReleaseId, error: ReleaseError) -> Refused {

@@ -19,13 +19,13 @@ use capstan_model::tree::{RepoPath, Tree, TreeId};
 use capstan_plan::cluster::Cluster;
 use capstan_plan::creation::Makes;
 use capstan_plan::inventory::{
-    FleetInventory, ReleaseTemplates, ReleaseWithValues, Said, Seen, Stands, name_inventory, record_of,
-    without_pending,
+    FleetInventory, InventoryDefinition, InventoryGap, ReleaseTemplates, ReleaseWithValues, RenderContext,
+    name_inventory, record_of, without_pending,
 };
-use capstan_plan::path::Standing;
+use capstan_plan::path::TargetPosition;
 use capstan_plan::release::Release;
 use capstan_plan::settings::{EffectiveSettings, Wished};
-use capstan_plan::upgrade::{Reason, Upgrade, ValuesCourse, ValuesStep};
+use capstan_plan::upgrade::{ChangeReason, Upgrade, ValuesCourse, ValuesStep};
 
 use super::contents::Contents;
 use super::refused::Refused;
@@ -39,7 +39,7 @@ pub(super) struct Valued {
     /// The record is not what Capstan wrote.
     pub(super) edited: Option<FileError>,
     /// Why nothing is proposed to it.
-    pub(super) stands: Option<Stands>,
+    pub(super) stands: Option<InventoryGap>,
     /// The inventory has it.
     pub(super) is_defined: bool,
     /// It is a management cluster, or its provider set: which releases are for it, its definition says.
@@ -71,10 +71,10 @@ impl Valued {
             Err(error) => (None, Some(error)),
         };
         let mut valued = Self { edited, ..Self::default() };
-        match Said::of(inventory, folder, record.as_ref()) {
-            Ok(Said::Nothing) => {}
+        match InventoryDefinition::of(inventory, folder, record.as_ref()) {
+            Ok(InventoryDefinition::Nothing) => {}
             Err(stands) => valued.stands = Some(stands),
-            Ok(Said::Defined(definition)) => {
+            Ok(InventoryDefinition::Defined(definition)) => {
                 valued.is_defined = true;
                 valued.is_management = is_management(definition);
                 valued.retires = definition.retire.is_some();
@@ -89,7 +89,7 @@ impl Valued {
     /// Why no release is offered, as a sentence, where that is for the inventory's sake.
     pub(super) fn against_release(&self) -> Option<String> {
         match &self.stands {
-            Some(Stands::Removed(finding)) => Some(format!("{}.", finding.message)),
+            Some(InventoryGap::Removed(finding)) => Some(format!("{}.", finding.message)),
             _ if self.retires => {
                 Some("The inventory says `retire: true` for it, so no release is offered to it.".to_owned())
             }
@@ -160,7 +160,7 @@ impl<'i> Subject<'i> {
         values: &'s ClusterValues,
         record: &'s ValuesRecord,
         components: &'s [&'s InventoryComponent],
-    ) -> Seen<'s> {
+    ) -> RenderContext<'s> {
         let cluster = SeenCluster {
             name: &record.definition,
             folder: &self.own_folder,
@@ -168,7 +168,7 @@ impl<'i> Subject<'i> {
             clusters: self.is_management().then_some(self.subordinates.as_slice()),
         };
         let part = self.inventory.part_in(self.member.definition, &self.folder);
-        Seen { cluster, values, record, components, part }
+        RenderContext { cluster, values, record, components, part }
     }
 
     /// The values under a release, with what is wrong with them, and their record.
@@ -443,16 +443,15 @@ impl ValuedStep {
     pub(super) fn tell(&self, upgrade: &mut Upgrade) {
         if self.brought_by == SourceKind::INVENTORY {
             for change in &mut upgrade.changes {
-                if change.reason == Reason::Release {
-                    change.reason = Reason::Inventory;
+                if change.reason == ChangeReason::Release {
+                    change.reason = ChangeReason::Inventory;
                 }
             }
         }
         let (origins, conflict_origins) = match &self.made {
             Some((made, values)) if self.brought_by == SourceKind::INVENTORY => {
-                let changes = upgrade.changes.iter().map(|change| (&change.object, &change.path));
-                let conflicts = upgrade.conflicts.iter().map(|conflict| (&conflict.object, &conflict.path));
-                (made.origins(changes, values), made.origins(conflicts, values))
+                let before = self.from.as_ref().map(|record| record.cluster_values(&RepoPath::default()));
+                made.origins(upgrade, values, before.as_ref())
             }
             _ => (Vec::new(), Vec::new()),
         };
@@ -476,7 +475,7 @@ impl ValuedStep {
 pub(super) fn brings(
     contents: &dyn Contents,
     (valued, effective): (&Valued, &EffectiveSettings),
-    standing: &mut Standing,
+    standing: &mut TargetPosition,
 ) {
     if !valued.is_defined {
         return;

@@ -16,12 +16,15 @@ use serde::{Deserialize, Serialize};
 
 use super::Fleet;
 use super::content::Content;
+use super::contents::Contents;
+use super::gather::{Gathered, fleet_inputs};
 use super::inputs::{PlanInputs, Provided};
 use super::plan::Planned;
-use super::planning::{Contents, Unplanned, plan};
+use super::planning::plan;
+use super::reading::Unplanned;
 use super::refused::Refused;
-use super::releases::PastRelease;
 use super::sources::Sources;
+use super::supplement::PastRelease;
 use super::written_tree::WrittenTree;
 
 /// All that one plan depends on, contents included.
@@ -53,67 +56,64 @@ struct ProvidedRelease {
     reads: BTreeMap<OutsidePath, Content>,
 }
 
-impl Fleet {
-    /// All that the plan of a cluster depends on.
-    ///
-    /// # Errors
-    /// As [`Self::plan`].
-    pub fn write_inputs(
-        &self,
-        id: &ClusterId,
-        asked: Option<&ReleaseName>,
-    ) -> Result<WrittenInputs, Refused> {
-        let gathered = self.gather(id, asked)?;
-        let given = gathered.inputs(&self.fleet_inputs(), asked);
-        let tree = self.tree.as_ref();
-        let mut repository = WrittenTree::default();
-        repository.take_folder(tree, id.folder());
-        if let Some(step) = &given.step {
-            repository.take_read_set(tree, &step.outside);
-        }
-        if let Some(inventory) = &self.settings.inventory {
-            repository.take_folder(tree, inventory.path.path());
-        }
-        let named = Contents::inventory(self).into_iter().flat_map(FleetInventory::components);
-        let recorded = given.components.iter().map(|component| &component.path);
-        named.chain(recorded).for_each(|component| repository.take_folder(tree, component));
-        let mut releases = None;
-        match given.fleet.elsewhere {
-            None => repository.take_releases(tree, &given.fleet),
-            Some(_) => {
-                releases.insert(WrittenTree::default()).take_releases(self.releases_tree(), &given.fleet)
-            }
-        }
-        let old = given.old.as_ref();
-        let provided = old.filter(|old| old.provided == Provided::Yes).and_then(|old| old.content.as_ref());
-        let provided =
-            provided.and_then(|content| self.provided.get(content)).map(|content| ProvidedRelease {
-                folder: WrittenTree::whole(content.folder.as_ref()),
-                reads: content
-                    .reads
-                    .iter()
-                    .map(|(path, bytes)| (path.clone(), Content(Ok(Arc::clone(bytes)))))
-                    .collect(),
-            });
-        let past = old.and_then(|old| self.past.get(&old.release));
-        let components = given.components.iter().filter_map(|component| {
-            let content = self.provided.get(&component.tree.clone().into())?;
-            Some((component.tree.clone(), WrittenTree::whole(content.folder.as_ref())))
-        });
-        Ok(WrittenInputs {
-            components: components.collect(),
-            past: past.map(|past| WrittenTree::whole(past.content.as_ref())),
-            folder: gathered.offered.reading.cluster.folder,
-            supplies: match &given.step {
-                Some(step) => self.supplies.only(step.components.iter().map(|(wanted, _)| wanted)),
-                None => Supplies::default(),
-            },
-            given,
-            repository,
-            releases,
-            provided,
-        })
+/// All that the plan of a cluster depends on.
+///
+/// # Errors
+/// As [`plan_target`](super::plan_target).
+pub fn write_inputs(
+    fleet: &Fleet,
+    id: &ClusterId,
+    asked: Option<&ReleaseName>,
+) -> Result<WrittenInputs, Refused> {
+    let gathered = Gathered::of(fleet, id, asked)?;
+    let given = gathered.inputs(&fleet_inputs(fleet), asked);
+    let tree = fleet.tree().as_ref();
+    let mut repository = WrittenTree::default();
+    repository.take_folder(tree, id.folder());
+    if let Some(step) = &given.step {
+        repository.take_read_set(tree, &step.outside);
     }
+    if let Some(inventory) = &fleet.settings().inventory {
+        repository.take_folder(tree, inventory.path.path());
+    }
+    let named = fleet.inventory().into_iter().flat_map(FleetInventory::components);
+    let recorded = given.components.iter().map(|component| &component.path);
+    named.chain(recorded).for_each(|component| repository.take_folder(tree, component));
+    let mut releases = None;
+    match given.fleet.elsewhere {
+        None => repository.take_releases(tree, &given.fleet),
+        Some(_) => releases.insert(WrittenTree::default()).take_releases(fleet.releases_tree(), &given.fleet),
+    }
+    let old = given.old.as_ref();
+    let provided = old.filter(|old| old.provided == Provided::Yes).and_then(|old| old.content.as_ref());
+    let provided = provided.and_then(|content| fleet.supplement().contents.get(content)).map(|content| {
+        ProvidedRelease {
+            folder: WrittenTree::whole(content.folder.as_ref()),
+            reads: content
+                .reads
+                .iter()
+                .map(|(path, bytes)| (path.clone(), Content(Ok(Arc::clone(bytes)))))
+                .collect(),
+        }
+    });
+    let past = old.and_then(|old| fleet.supplement().past.get(&old.release));
+    let components = given.components.iter().filter_map(|component| {
+        let content = fleet.supplement().contents.get(&component.tree.clone().into())?;
+        Some((component.tree.clone(), WrittenTree::whole(content.folder.as_ref())))
+    });
+    Ok(WrittenInputs {
+        components: components.collect(),
+        past: past.map(|past| WrittenTree::whole(past.content.as_ref())),
+        folder: gathered.offered.reading.cluster.folder,
+        supplies: match &given.step {
+            Some(step) => fleet.supplement().supplies.only(step.components.iter().map(|(wanted, _)| wanted)),
+            None => Supplies::default(),
+        },
+        given,
+        repository,
+        releases,
+        provided,
+    })
 }
 
 impl WrittenInputs {
@@ -157,7 +157,7 @@ impl WrittenInputs {
     /// Plans from nothing else.
     ///
     /// # Errors
-    /// As [`Fleet::plan`]; a file that was not given.
+    /// As [`plan_target`](super::plan_target); a file that was not given.
     pub fn plan(self) -> Planned {
         let Self { given, folder, repository, releases, provided, past, components, supplies } = self;
         let tree: &dyn Tree = releases.as_ref().unwrap_or(&repository);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use capstan_campaign::membership::Candidate;
+use capstan_campaign::membership::WaveCandidate;
 use capstan_kustomize::render::{self, FieldDifference, Folders, RenderedFolder, RenderedObject};
 use capstan_live::rollout;
 use capstan_model::finding::Place;
@@ -12,7 +12,7 @@ use capstan_model::source::SourceKind;
 use capstan_model::target::TargetKind;
 use capstan_model::tree::{RepoPath, Tree, TreeId, differences};
 use capstan_plan::boundary::Neighbours;
-use capstan_plan::classes::{ClassRef, Elsewhere, has_class};
+use capstan_plan::classes::{ClassRef, ClassesElsewhere, has_class};
 use capstan_plan::cluster::Cluster;
 use capstan_plan::creation::CreatedCluster;
 use capstan_plan::inventory::InventoryChange;
@@ -28,19 +28,22 @@ use capstan_plan::release::ReleaseContent;
 use capstan_plan::retirement::RetiredCluster;
 use capstan_plan::settings::{Deletion, RepositorySettings};
 use capstan_plan::templates::TemplateNames;
-use capstan_plan::upgrade::{Change, Reason, Retarget, SettledConflict, Upgrade, Versions, hide_beside};
+use capstan_plan::upgrade::{
+    Change, ChangeReason, Retarget, SettledConflict, Upgrade, Versions, hide_beside,
+};
 use capstan_plan::verbs::ClusterFrom;
-use capstan_providers::{Supplies, Wanted};
+use capstan_providers::{MissingComponents, Supplies};
 use capstan_report::{Becomes, ChangedRelease, JudgedCluster, JudgedReleases, JudgedService, Judgement};
 use capstan_yaml::Value;
 use jiff::civil::Date;
 
 use super::{
-    JudgedBy, MadeOf, OpenFailed, OpenFleet, Planner, PlannerFailed, Plans, ReleasesFailed, files_in,
+    JudgedBy, MadeOf, OpenFailed, OpenFleet, PlanResults, Planner, PlannerFailed, ReleasesFailed, files_in,
 };
 use crate::generator::{
-    Fleet, NoWatch, NotPossible, PlanCache, PlanCacheLimits, Refused, RenderReads, WatchRenders, consents,
-    onboard, read_beside,
+    Fleet, NoWatch, NotPossible, PlanCache, PlanCacheLimits, Refused, RenderReads, WatchRenders,
+    campaign_candidates, consents, create_cluster, inventory_change, missing_contents_of_all, onboard,
+    plan_each_source, read_beside, retire_cluster, scopes_to_come, valued_target,
 };
 
 /// The generator as the bot's planner, with a memory of what it planned before.
@@ -186,12 +189,12 @@ impl Generator {
             let beside = Some(&beside_new);
             let new = Snapshot { neighbours: beside, supplies: Some(supplies), ..new_look.snapshot() };
             let alone = BTreeSet::from([cluster.clone()]);
-            let scope = policy::Scope::Clusters(&alone);
+            let scope = policy::ValidationScope::Clusters(&alone);
             let (was, is) = (rendered(old, cluster), rendered(new, cluster));
             let kept: &[_] = if asks_to_go(new, cluster) { &[] } else { &is.objects };
             let claimed = is_claimed(settings, [new.layout, old.layout], cluster);
             let applied = if claimed { AppliedBy::Reconciler } else { AppliedBy::Others };
-            let elsewhere = Elsewhere {
+            let elsewhere = ClassesElsewhere {
                 before: old_look.classes_elsewhere(&was.objects, cluster),
                 after: new_look.classes_elsewhere(&is.objects, cluster),
             };
@@ -248,7 +251,7 @@ impl Planner for Generator {
         if changed.is_empty() {
             return Ok(JudgedReleases::default());
         }
-        let scope = policy::Scope::Releases;
+        let scope = policy::ValidationScope::Releases;
         Ok(JudgedReleases {
             changed,
             before: validate(old.snapshot(), None, settings, scope, today),
@@ -273,7 +276,7 @@ impl Planner for Generator {
         today: Date,
     ) -> Result<Option<InventoryChange>, PlannerFailed> {
         let open = |tree| Fleet::open_under(&self.plan_cache, tree, settings.clone(), today);
-        Ok(open(after).inventory_change(&open(before)))
+        Ok(inventory_change(&open(before), &open(after)))
     }
 
     fn touched(
@@ -392,7 +395,7 @@ fn services(
 }
 
 /// The components that a provider set lacks and that were not requested; none for a cluster.
-fn unasked(snapshot: Snapshot<'_>, rendered: &RenderedFolder, id: &ClusterId) -> BTreeSet<Wanted> {
+fn unasked(snapshot: Snapshot<'_>, rendered: &RenderedFolder, id: &ClusterId) -> BTreeSet<MissingComponents> {
     let folder = snapshot.layout.target(id.as_str()).filter(|folder| folder.kind == TargetKind::Providers);
     let (Some(folder), Some(supplies)) = (folder, snapshot.supplies) else { return BTreeSet::new() };
     let settings = Cluster::settings_of(snapshot.tree, folder).ok().flatten();
@@ -423,7 +426,7 @@ fn change(difference: FieldDifference, cluster: &ClusterId) -> Change {
         old,
         new,
         from: None,
-        reason: Reason::Release,
+        reason: ChangeReason::Release,
     }
 }
 
@@ -443,7 +446,9 @@ impl OpenFleet for Fleet {
     }
 
     fn scopes(&self) -> Vec<Scope> {
-        scopes_of(self.layout(), |cluster| self.retarget(cluster))
+        scopes_of(self.layout(), |cluster| {
+            self.supplement().instructions(&SourceKind::RELEASE, cluster).retarget
+        })
     }
 
     fn releases_repository(&self) -> Option<String> {
@@ -462,79 +467,82 @@ impl OpenFleet for Fleet {
     }
 
     fn missing_contents(&self) -> Vec<ContentId> {
-        Self::missing_contents_of_all(self).into_iter().collect()
+        missing_contents_of_all(self).into_iter().collect()
     }
 
     fn provide_content(&mut self, id: ContentId, content: ReleaseContent) {
-        Self::provide_content(self, id, content);
+        self.supplement_mut().contents.insert(id, content);
     }
 
     fn scopes_to_come(&self) -> Vec<Scope> {
-        Self::scopes_to_come(self)
+        scopes_to_come(self)
     }
 
     fn allow_retarget(&mut self, proposal: &ProposalId) {
         if let Some(id) = proposal.target.id() {
-            self.instruct(proposal.kind.clone(), id.clone(), |given| given.retarget = Retarget::Allowed);
+            self.supplement_mut()
+                .instruct(proposal.kind.clone(), id.clone(), |given| given.retarget = Retarget::Allowed);
         }
     }
 
     fn ask_for(&mut self, proposal: &ProposalId, release: Option<ReleaseName>) {
         if let Some(id) = of_release(proposal) {
-            self.instruct(SourceKind::RELEASE, id.clone(), |given| given.release = release);
+            self.supplement_mut().instruct(SourceKind::RELEASE, id.clone(), |given| given.release = release);
         }
     }
 
     fn settle(&mut self, proposal: &ProposalId, settled: Vec<SettledConflict>) {
         if let Some(id) = proposal.target.id() {
-            self.instruct(proposal.kind.clone(), id.clone(), |given| given.settled = settled);
+            self.supplement_mut()
+                .instruct(proposal.kind.clone(), id.clone(), |given| given.settled = settled);
         }
     }
 
     fn set_versions(&mut self, proposal: &ProposalId, versions: Versions) {
         if let Some(id) = of_release(proposal) {
-            self.instruct(SourceKind::RELEASE, id.clone(), |given| given.versions = versions);
+            self.supplement_mut()
+                .instruct(SourceKind::RELEASE, id.clone(), |given| given.versions = versions);
         }
     }
 
     fn know_names(&mut self, names: BTreeMap<ClusterId, Arc<TemplateNames>>) {
-        Self::know_names(self, names);
+        self.supplement_mut().names = names;
     }
 
     fn provide_components(&mut self, supplies: Arc<Supplies>) {
-        Self::provide_components(self, supplies);
+        self.supplement_mut().supplies = supplies;
     }
 
-    fn candidates(&self) -> Result<Vec<Candidate>, PlannerFailed> {
-        Ok(self.campaign_candidates(&NoWatch))
+    fn candidates(&self) -> Result<Vec<WaveCandidate>, PlannerFailed> {
+        Ok(campaign_candidates(self, &NoWatch))
     }
 
     fn create(&self, wanted: &ClusterFrom) -> Result<Result<CreatedCluster, NotPossible>, PlannerFailed> {
-        Ok(self.create_cluster(wanted))
+        Ok(create_cluster(self, wanted))
     }
 
     fn retire(&self, cluster: &ClusterId) -> Result<Result<RetiredCluster, NotPossible>, PlannerFailed> {
-        Ok(self.retire_cluster(cluster))
+        Ok(retire_cluster(self, cluster))
     }
 
-    fn plan_all(&self) -> Result<Plans, PlannerFailed> {
+    fn plan_all(&self) -> Result<PlanResults, PlannerFailed> {
         Ok(plans_of(self, |_| true))
     }
 
-    fn plan_some(&self, clusters: &BTreeSet<ClusterId>) -> Result<Plans, PlannerFailed> {
+    fn plan_some(&self, clusters: &BTreeSet<ClusterId>) -> Result<PlanResults, PlannerFailed> {
         Ok(plans_of(self, |cluster| clusters.contains(cluster)))
     }
 }
 
 /// What each source brings to the `wanted` targets, as far as that is something.
-fn plans_of(fleet: &Fleet, wanted: impl Fn(&ClusterId) -> bool) -> Plans {
+fn plans_of(fleet: &Fleet, wanted: impl Fn(&ClusterId) -> bool) -> PlanResults {
     let planned = Mutex::new(BTreeMap::new());
     let take = |cluster: &ClusterId, kind: SourceKind, plan: Option<Result<Arc<Upgrade>, Refused>>| {
         let Some(plan) = plan else { return };
-        let proposal = ProposalId { target: fleet.valued_target(cluster), kind };
+        let proposal = ProposalId { target: valued_target(fleet, cluster), kind };
         let plan = plan.map_err(|refused| refused.to_string());
         planned.lock().unwrap_or_else(PoisonError::into_inner).insert(proposal, plan);
     };
-    fleet.plan_each_source(|cluster, _| wanted(cluster), &NoWatch, take);
+    plan_each_source(fleet, |cluster, _| wanted(cluster), &NoWatch, take);
     planned.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().collect()
 }

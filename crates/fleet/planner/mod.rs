@@ -9,7 +9,7 @@ pub mod process;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use capstan_campaign::membership::Candidate;
+use capstan_campaign::membership::WaveCandidate;
 use capstan_kustomize::render::Folders;
 use capstan_model::finding::FileError;
 use capstan_model::ids::{ClusterId, ContentId, ReleaseName};
@@ -240,7 +240,7 @@ pub trait Planner: Send + Sync {
 }
 
 /// The upgrade of every target, or why and where it cannot be planned.
-pub type Plans = Vec<(ProposalId, Result<Arc<Upgrade>, String>)>;
+pub type PlanResults = Vec<(ProposalId, Result<Arc<Upgrade>, String>)>;
 
 /// A snapshot, ready to plan.
 pub trait OpenFleet: Send + Sync {
@@ -304,7 +304,7 @@ pub trait OpenFleet: Send + Sync {
     ///
     /// # Errors
     /// No answer.
-    fn candidates(&self) -> Result<Vec<Candidate>, PlannerFailed> {
+    fn candidates(&self) -> Result<Vec<WaveCandidate>, PlannerFailed> {
         Ok(Vec::new())
     }
     /// Makes a cluster that is to come.
@@ -325,12 +325,12 @@ pub trait OpenFleet: Send + Sync {
     ///
     /// # Errors
     /// No answer. That one target alone cannot be worked on is its own answer.
-    fn plan_all(&self) -> Result<Plans, PlannerFailed>;
+    fn plan_all(&self) -> Result<PlanResults, PlannerFailed>;
     /// [`Self::plan_all`] of these clusters alone; those that are not there are passed over.
     ///
     /// # Errors
     /// As [`Self::plan_all`].
-    fn plan_some(&self, clusters: &BTreeSet<ClusterId>) -> Result<Plans, PlannerFailed> {
+    fn plan_some(&self, clusters: &BTreeSet<ClusterId>) -> Result<PlanResults, PlannerFailed> {
         let mut plans = self.plan_all()?;
         plans.retain(|(proposal, _)| proposal.target.id().is_some_and(|id| clusters.contains(id)));
         Ok(plans)

@@ -45,7 +45,7 @@ pub(super) fn settle(role: &RoleHosts<'_>, new: &[&Host]) -> SettledRole {
     let too_many = surplus - idle.len();
     stay.retain(|had| !idle.iter().any(|gone| std::ptr::eq(*gone, *had)));
     go.extend(idle);
-    let cannot_go = (too_many > 0).then(|| told(role, too_many, &stay));
+    let cannot_go = (too_many > 0).then(|| describe_excess(role, too_many, &stay));
     let released = go.into_iter().filter(|had| had.is_labelled).map(release).collect();
     SettledRole { hosts: noted(role, &stay, new), released, cannot_go }
 }
@@ -103,7 +103,7 @@ fn release(had: &Had<'_>) -> Released {
     Released { host: had.host.named(), uid: had.host.metadata.uid.clone(), role: had.role.clone() }
 }
 
-fn told(role: &RoleHosts<'_>, too_many: usize, stay: &[&Had<'_>]) -> String {
+fn describe_excess(role: &RoleHosts<'_>, too_many: usize, stay: &[&Had<'_>]) -> String {
     let mut names: Vec<String> = stay
         .iter()
         .filter(|had| had.is_labelled && !had.host.is_idle())

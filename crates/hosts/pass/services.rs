@@ -204,7 +204,7 @@ impl Services {
             }
             match facts.address(host, network) {
                 Ok(address) => reached.push((host.named(), address)),
-                Err(why) => self.waits.push(told(service, host, &why.to_string())),
+                Err(why) => self.waits.push(not_a_backend(service, host, &why.to_string())),
             }
         }
         reached
@@ -346,7 +346,7 @@ pub(super) fn is_same(live: &Value, wished: &Value) -> bool {
         .all(|path| live.pointer(path) == wished.pointer(path))
 }
 
-fn told(service: &str, host: &Host, why: &str) -> String {
+fn not_a_backend(service: &str, host: &Host, why: &str) -> String {
     format!("{service}: {} is not a backend: {why}", host.metadata.name)
 }
 

@@ -100,7 +100,7 @@ impl InventoryFiles {
                 }
                 let place = |offset| Place::at(source.path.clone(), file.position(offset));
                 if let Some(twice) = &document.duplicate_key {
-                    let message = format!("the key `{}` is there twice", twice.key);
+                    let message = format!("the key `{}` occurs twice", twice.key);
                     let finding = Finding::new(rules::INVALID_YAML, message).place(place(twice.offset));
                     inventory.lost(finding);
                     continue;
@@ -230,7 +230,7 @@ fn read_levels(fields: &mut Fields<'_>, node: &Node) -> Vec<LevelKind> {
     for (text, at) in fields.texts(node, "spec.levels") {
         match LevelKind::of_kind(text).filter(|level| !level.is_cluster()) {
             Some(level) if seen.insert(level) => levels.push(level),
-            Some(_) => fields.wrong(rules::INVENTORY_TYPE, at, format!("`{text}` is there twice")),
+            Some(_) => fields.wrong(rules::INVENTORY_TYPE, at, format!("`{text}` occurs twice")),
             None => {
                 let known = LevelKind::SHARED.map(LevelKind::kind);
                 let message = format!("`{text}` is not a level{}", hint(text, &known));

@@ -124,7 +124,7 @@ impl Merger<'_> {
                 let message = format!(
                     "`{}` has two items with {}: the first one is in {}",
                     self.path,
-                    told(keys, &key),
+                    describe_item(keys, &key),
                     self.level.place(first.span.start)
                 );
                 self.wrong(item.span.start, message);
@@ -180,7 +180,7 @@ impl Merger<'_> {
                 .collect::<Result<Vec<_>, _>>()
                 .map_err(|key| format!("this item has no `{key}`, which identifies items of `{whole}`"))
         } else {
-            Err(format!("an item of `{whole}` is a mapping with {}, found {}", told_keys(keys), noun(item)))
+            Err(format!("an item of `{whole}` is a mapping with {}, found {}", quote_keys(keys), noun(item)))
         };
         let found = found.map_err(|message| self.wrong(item.span.start, message));
         self.path = whole;
@@ -211,13 +211,13 @@ fn merged_key(value: &MergedValue, schema: &ValueSchema, keys: &[String]) -> Opt
     keys.iter().map(of).collect()
 }
 
-fn told_keys(keys: &[String]) -> String {
+fn quote_keys(keys: &[String]) -> String {
     let quoted: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
     capstan_model::wording::list(&quoted)
 }
 
 /// `` `name` md-0 ``
-fn told(keys: &[String], values: &[Value]) -> String {
+fn describe_item(keys: &[String], values: &[Value]) -> String {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let words: Vec<String> =
         keys.iter().zip(values).map(|(key, value)| format!("`{key}` {}", text(value))).collect();

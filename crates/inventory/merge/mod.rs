@@ -187,7 +187,7 @@ impl Merger<'_> {
                 // What an expression is, is known when it has a value.
                 Some(upper)
                     if matches!(upper.kind, MergedKind::Map(_) | MergedKind::List(_))
-                        && !super::braces::stands_alone(&scalar.text) =>
+                        && !super::braces::is_one_expression(&scalar.text) =>
                 {
                     self.mismatch(upper, node)
                 }

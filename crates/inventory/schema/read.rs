@@ -66,7 +66,7 @@ pub(super) fn read(
 ) -> (ValueSchema, Vec<Finding>) {
     let mut reader = SchemaFileReader { level, findings: Vec::new(), left: SCHEMAS };
     if let Some(twice) = duplicate {
-        reader.wrong(twice.offset, format!("the key `{}` is there twice", twice.key));
+        reader.wrong(twice.offset, format!("the key `{}` occurs twice", twice.key));
     }
     let schema = reader.schema(root, 0);
     if root.text_at("type") != Some("object") {

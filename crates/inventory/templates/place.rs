@@ -74,7 +74,7 @@ pub(super) fn place(text: &str, marks: &[Mark], source: &dyn TemplateSource) -> 
     if let Some(twice) = file.documents().iter().find_map(|document| document.duplicate_key.as_ref()) {
         return Err(Wrong::new(
             twice.offset,
-            format!("the key `{}` is there twice", without_marks(&twice.key)),
+            format!("the key `{}` occurs twice", without_marks(&twice.key)),
         ));
     }
     if let Some((offset, message)) =

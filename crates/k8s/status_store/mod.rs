@@ -24,7 +24,7 @@ use super::events::{Events, Regarding, Saying};
 use super::rest::{ApiCall, ApiServer};
 use super::watch;
 use capstan_ports::{
-    ApiKind, ApiObject, As, Change, Deleted, LiveError, ManagementCluster, Preconditions, Run,
+    ApiKind, ApiObject, As, Deleted, LiveError, ManagementCluster, ObjectChange, Preconditions, Run,
 };
 use capstan_reconciler::reconcile::ports::{
     ClusterKey, ClusterRecord, FleetKey, FleetRecord, Note, StatusStore, StatusStoreChange, StatusStoreError,
@@ -55,7 +55,7 @@ pub struct KubeStatusStore {
     cluster: KubeCluster,
     namespace: String,
     events: Events,
-    told: Arc<Mutex<UnreadNotes>>,
+    unread_notes: Arc<Mutex<UnreadNotes>>,
 }
 
 impl KubeStatusStore {
@@ -69,7 +69,7 @@ impl KubeStatusStore {
             cluster,
             namespace: namespace.into(),
             events: Events::new(connection.rest.clone(), instance),
-            told: Arc::default(),
+            unread_notes: Arc::default(),
         }
     }
 
@@ -108,25 +108,25 @@ impl KubeStatusStore {
             }
         }
         // Of those that are gone, or can be read again, nothing is remembered: the next ones have their room.
-        self.told().retain(|(kind, within, uid), _| {
+        self.lock_unread().retain(|(kind, within, uid), _| {
             *kind != kind_name || within != namespace || unread.contains(uid)
         });
         Ok(all)
     }
 
-    fn told(&self) -> MutexGuard<'_, UnreadNotes> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_unread(&self) -> MutexGuard<'_, UnreadNotes> {
+        self.unread_notes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Says of an object that it cannot be read, once.
     async fn tell(&self, kind: &'static str, object: &Regarding, error: &LiveError) {
         let note = error.to_string();
         let is_news = {
-            let mut told = self.told();
+            let mut unread_notes = self.lock_unread();
             let key = (kind, object.namespace.clone(), object.uid.clone());
             // Who forgot some would say it of all of them at each look.
-            let has_room = told.len() < REMEMBERED || told.contains_key(&key);
-            has_room && told.insert(key, note.clone()).as_ref() != Some(&note)
+            let has_room = unread_notes.len() < REMEMBERED || unread_notes.contains_key(&key);
+            has_room && unread_notes.insert(key, note.clone()).as_ref() != Some(&note)
         };
         if is_news {
             tracing::warn!(kind = object.kind, namespace = object.namespace, name = object.name, "{note}");
@@ -352,7 +352,7 @@ impl StatusStore for KubeStatusStore {
             let namespace = live.object.namespace.unwrap_or_default();
             let name = live.object.name;
             let change = match (live.change, live.object.kind.as_str()) {
-                (Change::Status, _) => None,
+                (ObjectChange::Status, _) => None,
                 (_, FLEET) => Some(StatusStoreChange::Fleet(FleetKey { namespace, name })),
                 _ => Some(StatusStoreChange::Cluster(ClusterKey { namespace, name })),
             };

@@ -17,7 +17,7 @@ use super::rest;
 use crate::cluster::KubeCluster;
 use crate::discovery::Served;
 use crate::rest::ApiCall;
-use capstan_outbound::bounded_json::{self, Reading};
+use capstan_outbound::bounded_json::{self, JsonLimits};
 use capstan_ports::{ApiKind, As, LiveChange, LiveError};
 
 const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
@@ -259,7 +259,7 @@ impl Follower {
                 // The connection broke, or died silently: opening it again shows more.
                 Ok(Some(Err(_)) | None) | Err(_) => break,
             };
-            let Ok((event, _)) = bounded_json::read(&line, Reading::WHOLE) else { break };
+            let Ok((event, _)) = bounded_json::read(&line, JsonLimits::WHOLE) else { break };
             let object = event.get("object").unwrap_or(&Value::Null);
             let place =
                 object.pointer("/metadata/resourceVersion").and_then(Value::as_str).map(str::to_owned);

@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use capstan_model::object::ObjectId;
 use serde_json::Value;
 
-use capstan_ports::{ApiKind, Change, LiveChange};
+use capstan_ports::{ApiKind, LiveChange, ObjectChange};
 
 type Name = (Option<String>, String);
 
@@ -52,16 +52,16 @@ impl WatchMemory {
         let mut changes = Vec::new();
         for ListedObject { name, seen: now, version } in found {
             let change = match before.get(&name) {
-                None => Some(Change::Added),
-                Some(then) if then.wish != now.wish => Some(Change::Spec),
-                Some(then) if then.version != now.version => Some(Change::Status),
+                None => Some(ObjectChange::Added),
+                Some(then) if then.wish != now.wish => Some(ObjectChange::Spec),
+                Some(then) if then.version != now.version => Some(ObjectChange::Status),
                 Some(_) => None,
             };
             changes.extend(change.map(|change| self.change(&name, change, version)));
             self.seen.insert(name, now);
         }
         let gone = before.keys().filter(|name| !self.seen.contains_key(*name));
-        changes.extend(gone.map(|name| self.change(name, Change::Deleted, String::new())));
+        changes.extend(gone.map(|name| self.change(name, ObjectChange::Deleted, String::new())));
         if std::mem::replace(&mut self.filled, true) { changes } else { Vec::new() }
     }
 
@@ -70,9 +70,9 @@ impl WatchMemory {
         let name = name_of(object)?;
         let now = seen(object);
         let change = match self.seen.insert(name.clone(), now) {
-            None => Change::Added,
-            Some(then) if then.wish != now.wish => Change::Spec,
-            Some(then) if then.version != now.version => Change::Status,
+            None => ObjectChange::Added,
+            Some(then) if then.wish != now.wish => ObjectChange::Spec,
+            Some(then) if then.version != now.version => ObjectChange::Status,
             Some(_) => return None,
         };
         Some(self.change(&name, change, version_of(object).to_owned()))
@@ -82,10 +82,10 @@ impl WatchMemory {
     pub(super) fn forget(&mut self, object: &Value) -> Option<LiveChange> {
         let name = name_of(object)?;
         self.seen.remove(&name)?;
-        Some(self.change(&name, Change::Deleted, version_of(object).to_owned()))
+        Some(self.change(&name, ObjectChange::Deleted, version_of(object).to_owned()))
     }
 
-    fn change(&self, (namespace, name): &Name, change: Change, resource_version: String) -> LiveChange {
+    fn change(&self, (namespace, name): &Name, change: ObjectChange, resource_version: String) -> LiveChange {
         let object = ObjectId {
             group: self.group.clone(),
             kind: self.kind.clone(),
@@ -143,7 +143,7 @@ mod tests {
         objects.iter().filter_map(ListedObject::of).collect()
     }
 
-    fn changes(changes: &[LiveChange]) -> Vec<(String, Change)> {
+    fn changes(changes: &[LiveChange]) -> Vec<(String, ObjectChange)> {
         changes.iter().map(|change| (change.object.name.clone(), change.change)).collect()
     }
 
@@ -151,16 +151,16 @@ mod tests {
     fn a_change_of_the_spec_differs_from_one_of_the_status() {
         let mut memory = WatchMemory::new(&ApiKind::preferred("cluster.x-k8s.io", "MachineDeployment"));
         assert_eq!(memory.compare(listed([object("a", "1", 1), object("b", "2", 1)])), []);
-        assert_eq!(memory.see(&object("a", "3", 1)).unwrap().change, Change::Status);
-        assert_eq!(memory.see(&object("a", "4", 2)).unwrap().change, Change::Spec);
+        assert_eq!(memory.see(&object("a", "3", 1)).unwrap().change, ObjectChange::Status);
+        assert_eq!(memory.see(&object("a", "4", 2)).unwrap().change, ObjectChange::Spec);
         assert_eq!(memory.see(&object("a", "4", 2)), None);
-        assert_eq!(memory.see(&object("c", "5", 1)).unwrap().change, Change::Added);
-        assert_eq!(memory.forget(&object("c", "6", 1)).unwrap().change, Change::Deleted);
+        assert_eq!(memory.see(&object("c", "5", 1)).unwrap().change, ObjectChange::Added);
+        assert_eq!(memory.forget(&object("c", "6", 1)).unwrap().change, ObjectChange::Deleted);
         assert_eq!(memory.forget(&object("c", "6", 1)), None);
         let mut labelled = object("b", "7", 1);
         labelled["metadata"]["labels"] = json!({"a": "b"});
         let change = memory.see(&labelled).unwrap();
-        assert_eq!(change.change, Change::Spec);
+        assert_eq!(change.change, ObjectChange::Spec);
         assert_eq!(change.object.to_string(), "MachineDeployment org/b");
     }
 
@@ -177,9 +177,9 @@ mod tests {
         assert_eq!(
             told,
             [
-                ("a".to_owned(), Change::Spec),
-                ("c".to_owned(), Change::Deleted),
-                ("d".to_owned(), Change::Added)
+                ("a".to_owned(), ObjectChange::Spec),
+                ("c".to_owned(), ObjectChange::Deleted),
+                ("d".to_owned(), ObjectChange::Added)
             ]
         );
     }
@@ -189,6 +189,6 @@ mod tests {
         let config = |version: &str| json!({"metadata": {"name": "a", "resourceVersion": version}});
         let mut memory = WatchMemory::new(&ApiKind::preferred("", "ConfigMap"));
         memory.compare(listed([config("1")]));
-        assert_eq!(memory.see(&config("2")).unwrap().change, Change::Spec);
+        assert_eq!(memory.see(&config("2")).unwrap().change, ObjectChange::Spec);
     }
 }

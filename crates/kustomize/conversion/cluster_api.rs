@@ -7,21 +7,21 @@ use super::has_variables::has_variables;
 use super::refusal::{ConversionRefusal, Refusals};
 use super::rules::{self, ConversionRule};
 use super::step::ConversionStep::{self, Add, Itemize, Move, Remove, Replace};
-use super::step::ItemFields;
+use super::step::{AtHand, ItemFields};
 use crate::schema::{FieldContent, TypeField, TypeFields, Zero, nanoseconds};
 use capstan_model::object::{FieldPath, api_group};
-use capstan_yaml::scalar::Reading;
+use capstan_yaml::scalar::ScalarReading;
 use capstan_yaml::{Entry, Node, NodeKind, Scalar};
 
 /// The steps from `from` to `to`, but for `apiVersion`.
 pub(super) fn steps(
     object: &Node,
     kind: &'static str,
-    from: &'static TypeFields,
-    to: &'static TypeFields,
+    (from, to): (&'static TypeFields, &'static TypeFields),
+    at_hand: AtHand,
 ) -> Result<Vec<ConversionStep>, Refusals> {
     let mut walk =
-        ConversionWalk { from, to, steps: Vec::new(), claimed: HashSet::new(), refused: Vec::new() };
+        ConversionWalk { from, to, at_hand, steps: Vec::new(), claimed: HashSet::new(), refused: Vec::new() };
     let root = FieldPath::root();
     if let Some(annotation) = object.get("metadata").and_then(|node| node.get("annotations"))
         && let Some(data) = annotation.get(DATA)
@@ -55,6 +55,7 @@ const MOST_SECONDS: i128 = i32::MAX as i128;
 struct ConversionWalk {
     from: &'static TypeFields,
     to: &'static TypeFields,
+    at_hand: AtHand,
     steps: Vec<ConversionStep>,
     /// Fields that a rule takes care of.
     claimed: HashSet<FieldPath>,
@@ -196,7 +197,8 @@ impl ConversionWalk {
         };
         self.value(&path, &entry.value, older, newer)?;
         // Everything in it has moved, or nearly everything.
-        if newer.is_none() && (entry.value.is_empty_collection() || entry.value.is_null()) {
+        let is_null = entry.value.is_null() && self.at_hand != AtHand::Part;
+        if newer.is_none() && (entry.value.is_empty_collection() || is_null) {
             self.steps.push(Remove { at: path });
         }
         Ok(())
@@ -215,6 +217,12 @@ impl ConversionWalk {
         if let Some((from, value)) = rule.field().and_then(|from| Some((from, found(from)?)))
             && value.is_null()
         {
+            if self.at_hand == AtHand::Part {
+                // In a patch it takes the field out.
+                let to = rule.target().filter(|to| *to != from);
+                self.steps.extend(to.map(|to| Move { from: at(from), to: at(to) }));
+                return Ok(());
+            }
             // Cluster API itself cannot read nothing where a duration must stand.
             let must_stand =
                 matches!(rule, ConversionRule::Seconds(..) | ConversionRule::SecondsUnlessZero(..))
@@ -393,8 +401,9 @@ fn at_of(relative: &str) -> FieldPath {
 }
 
 fn is_false_or_zero(node: &Node) -> bool {
-    node.as_scalar()
-        .is_some_and(|scalar| matches!(scalar.reading(), Reading::Bool(false) | Reading::Integer(0)))
+    node.as_scalar().is_some_and(|scalar| {
+        matches!(scalar.reading(), ScalarReading::Bool(false) | ScalarReading::Integer(0))
+    })
 }
 
 fn fits(of: &FieldContent, scalar: &Scalar) -> bool {
@@ -404,14 +413,19 @@ fn fits(of: &FieldContent, scalar: &Scalar) -> bool {
             !matches!(of, FieldContent::Struct(_) | FieldContent::List(_) | FieldContent::Map(_))
         }
         FieldContent::Text | FieldContent::Time | FieldContent::Duration => {
-            matches!(reading, Reading::String(_))
+            matches!(reading, ScalarReading::String(_))
         }
-        FieldContent::Integer => matches!(reading, Reading::Integer(_) | Reading::Unsigned(_)),
+        FieldContent::Integer => matches!(reading, ScalarReading::Integer(_) | ScalarReading::Unsigned(_)),
         FieldContent::Number => {
-            matches!(reading, Reading::Integer(_) | Reading::Unsigned(_) | Reading::Float(_))
+            matches!(
+                reading,
+                ScalarReading::Integer(_) | ScalarReading::Unsigned(_) | ScalarReading::Float(_)
+            )
         }
-        FieldContent::Truth => matches!(reading, Reading::Bool(_)),
-        FieldContent::IntegerOrText => matches!(reading, Reading::Integer(_) | Reading::String(_)),
+        FieldContent::Truth => matches!(reading, ScalarReading::Bool(_)),
+        FieldContent::IntegerOrText => {
+            matches!(reading, ScalarReading::Integer(_) | ScalarReading::String(_))
+        }
         FieldContent::Anything | FieldContent::Metadata => true,
         FieldContent::List(_) | FieldContent::Map(_) | FieldContent::Struct(_) => false,
     }
@@ -496,92 +510,9 @@ fn unique(path: &FieldPath, list: Option<&Node>, name: &str) -> Vec<ConversionRe
     for (index, item) in list.and_then(Node::as_sequence).unwrap_or_default().iter().enumerate() {
         let Some(node) = item.get(name) else { continue };
         if node.as_str().is_some_and(|own| !seen.insert(own)) {
-            let why = format!("the {name} of an item must be unique, but this is there twice");
+            let why = format!("the {name} of an item must be unique, but this occurs twice");
             refused.push(*ConversionRefusal::new(path.index(index).key(name), node, why, "give it another"));
         }
     }
     refused
-}
-
-/// What of a converted object says nothing, since the newer version drops it: null, and zero values of
-/// fields that do not tell them from absent ones. Many of them the server would refuse.
-pub(super) fn tidy(object: &Node, kind: &'static str, to: &'static TypeFields) -> Vec<ConversionStep> {
-    let mut steps = Vec::new();
-    let root = FieldPath::root();
-    if let (Some(spec), Some(field)) = (object.get("spec"), to.field(kind, "spec")) {
-        // An object without a spec stays as an empty one.
-        let Fate::Stays(found) = fate(to, &root.key("spec"), spec, &field.of, Zero::Kept) else {
-            return steps;
-        };
-        steps = found;
-    }
-    steps
-}
-
-/// What becomes of a value.
-enum Fate {
-    /// It stays, after these steps.
-    Stays(Vec<ConversionStep>),
-    /// Its container removes it.
-    Goes,
-}
-
-fn fate(to: &'static TypeFields, path: &FieldPath, node: &Node, of: &FieldContent, zero: Zero) -> Fate {
-    if node.is_null() {
-        return Fate::Goes;
-    }
-    let is_kept = zero != Zero::Dropped;
-    match (of, &node.kind) {
-        (FieldContent::Struct(name), NodeKind::Mapping(entries)) => {
-            let mut steps = Vec::new();
-            let mut gone = Vec::new();
-            for entry in entries {
-                let below = path.key(&entry.key);
-                let Some(field) = to.field(name, &entry.key) else { continue };
-                match fate(to, &below, &entry.value, &field.of, field.zero) {
-                    Fate::Stays(found) => steps.extend(found),
-                    Fate::Goes => gone.push(Remove { at: below }),
-                }
-            }
-            if gone.len() < entries.len() {
-                steps.extend(gone);
-                return Fate::Stays(steps);
-            }
-            // An empty selector selects; and what is required must stay even where it says nothing.
-            if !is_kept && *name != "LabelSelector" {
-                return Fate::Goes;
-            }
-            let is_new = !entries.is_empty();
-            let empty = Node::new(NodeKind::Mapping(Vec::new()));
-            Fate::Stays(is_new.then(|| Replace { at: path.clone(), value: empty }).into_iter().collect())
-        }
-        (FieldContent::Map(below), NodeKind::Mapping(entries)) if !entries.is_empty() => {
-            let fates =
-                entries.iter().map(|entry| fate(to, &path.key(&entry.key), &entry.value, below, Zero::Kept));
-            Fate::Stays(fates.flat_map(Fate::steps).collect())
-        }
-        (FieldContent::List(below), NodeKind::Sequence(items)) if !items.is_empty() => {
-            let fates =
-                items.iter().enumerate().map(|(at, item)| fate(to, &path.index(at), item, below, Zero::Kept));
-            Fate::Stays(fates.flat_map(Fate::steps).collect())
-        }
-        (FieldContent::Map(_) | FieldContent::List(_), _) if node.is_empty_collection() && !is_kept => {
-            Fate::Goes
-        }
-        (
-            FieldContent::Text | FieldContent::Integer | FieldContent::Truth | FieldContent::Number,
-            NodeKind::Scalar(scalar),
-        ) if !is_kept => {
-            let says_nothing =
-                matches!(scalar.reading(), Reading::String("") | Reading::Integer(0) | Reading::Bool(false));
-            if says_nothing { Fate::Goes } else { Fate::Stays(Vec::new()) }
-        }
-        _ => Fate::Stays(Vec::new()),
-    }
-}
-
-impl Fate {
-    fn steps(self) -> Vec<ConversionStep> {
-        if let Self::Stays(steps) = self { steps } else { Vec::new() }
-    }
 }

@@ -3,7 +3,7 @@
 use super::apply::{Did, apply_step};
 use super::refusal::{ConversionRefusal, Refusals, Unconvertible};
 use super::step::{AtHand, Conversion, ConversionNote, ConversionStep};
-use super::{cluster_api, definitions, judge, older, operator, providers};
+use super::{cluster_api, definitions, judge, older, operator, providers, tidy};
 use crate::schema::{Schemas, TypeFields};
 use capstan_model::kinds::is_provider;
 use capstan_model::object::{FieldPath, api_group};
@@ -121,8 +121,8 @@ fn steps(
             .into());
         }
     }
-    done.all(cluster_api::steps(&done.object, name, beta1, beta2)?);
-    done.all(cluster_api::tidy(&done.object, name, beta2));
+    done.all(cluster_api::steps(&done.object, name, (beta1, beta2), at_hand)?);
+    done.all(tidy::tidy(&done.object, name, beta2, at_hand));
     Ok(done.conversion())
 }
 

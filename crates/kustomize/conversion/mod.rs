@@ -16,6 +16,7 @@
 //! | `rounds` | which steps one reading of a text is enough for |
 //! | `rules` | what Cluster API changed between v1beta1 and v1beta2, type by type |
 //! | `cluster_api` | its own kinds: the walk with the rules |
+//! | `tidy` | what of these says nothing and goes |
 //! | `older` | its alpha versions |
 //! | `operator` | the Cluster API operator's provider objects |
 //! | `providers` | kinds of providers whose shape changes: a table for each, and the engine that reads them |
@@ -23,6 +24,7 @@
 //! | `judge` | what the newer version's definition asks of the result |
 //! | `convert` | the steps of any kind |
 //! | `newest` | which versions of its kind an object can be brought to |
+//! | `ends` | which releases no longer serve an API version |
 //!
 //! *Guarantees*: the first step sets `apiVersion`; steps are done in order, and a path speaks of the
 //! object as the steps before have left it; no step adds or removes an item of a list but one that writes the list
@@ -34,6 +36,7 @@ mod apply;
 mod cluster_api;
 mod convert;
 mod definitions;
+mod ends;
 mod has_variables;
 mod judge;
 mod newest;
@@ -48,9 +51,11 @@ mod step;
 #[cfg(test)]
 mod tests;
 mod text;
+mod tidy;
 
 pub use self::apply::apply;
 pub use self::convert::{convert, convert_or_all, is_known};
+pub use self::ends::{ServedUntil, served_until};
 pub use self::has_variables::has_variables;
 pub use self::newest::{served_since, versions_after};
 pub use self::providers::ServedSince;

@@ -244,7 +244,7 @@ fn what_cannot_be_converted_is_refused_by_name() {
             "/spec/files/1/append",
             "the first one's `append`",
         ),
-        ("ClusterClass", "{patches: [{name: a}, {name: a}]}", "/spec/patches/1/name", "is there twice"),
+        ("ClusterClass", "{patches: [{name: a}, {name: a}]}", "/spec/patches/1/name", "occurs twice"),
         (
             "MachineHealthCheck",
             "{unhealthyConditions: [{timeout: null, status: x}]}",

@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 
-use capstan_yaml::scalar::Reading;
+use capstan_yaml::scalar::ScalarReading;
 use capstan_yaml::{Entry, Node, NodeKind, Scalar as Written, ScalarStyle, YamlError, YamlFile};
 
 /// Who reads.
@@ -41,7 +41,7 @@ impl Dialect {
 /// A key as kustomize reads it: what its YAML takes for anything but a text makes no JSON, so that it stops.
 fn key(scalar: &Written) -> Result<String, String> {
     // A text that is not a number in JSON is a string.
-    let is_float = matches!(scalar.reading(), Reading::Float(_));
+    let is_float = matches!(scalar.reading(), ScalarReading::Float(_));
     match Dialect::Kustomize.value(scalar) {
         Value::String(text) if text == scalar.text && !is_float => Ok(text),
         _ => Err(format!("the key `{}` is not text for kustomize, which fails on it: quote it", scalar.text)),

@@ -18,7 +18,7 @@ use capstan_model::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, 
 /// change of one cluster costs nothing in proportion to the fleet.
 ///
 /// `B` holds the other tree: a reference, or an [`Arc`] where the result has to outlive its maker.
-pub struct Edited<B> {
+pub struct EditedTree<B> {
     base: B,
     /// The deepest folder that holds every change.
     folder: RepoPath,
@@ -28,7 +28,7 @@ pub struct Edited<B> {
     contents: BTreeMap<RepoPath, Option<Arc<[u8]>>>,
 }
 
-impl<B: Deref<Target: Tree>> Edited<B> {
+impl<B: Deref<Target: Tree>> EditedTree<B> {
     /// `base` with the changes done; of several for one file the last counts.
     pub fn new(base: B, changes: &[FileChange]) -> Self {
         let mut contents = BTreeMap::new();
@@ -50,7 +50,7 @@ impl<B: Deref<Target: Tree>> Edited<B> {
     }
 }
 
-impl<B> Edited<B> {
+impl<B> EditedTree<B> {
     /// Whether a path's entry is among those that are listed again.
     fn is_inside(&self, path: &RepoPath) -> bool {
         self.folder.is_root() || path.is_in(&self.folder)
@@ -75,7 +75,7 @@ fn blob_id(content: &[u8]) -> Option<BlobId> {
     BlobId::parse(&hex(&hash.finalize())).ok()
 }
 
-impl<B: Deref<Target: Tree> + Send + Sync> Tree for Edited<B> {
+impl<B: Deref<Target: Tree> + Send + Sync> Tree for EditedTree<B> {
     fn entries(&self) -> &[TreeEntry] {
         if self.folder.is_root() {
             return &self.inside;
@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn changed_files_replace_added_ones_join_and_removed_ones_are_gone() {
         let base = Files::new(&[("a/x.yaml", "x: 1\n"), ("a/y.yaml", "y: 1\n"), ("b/z.yaml", "z: 1\n")]);
-        let edited = Edited::new(
+        let edited = EditedTree::new(
             &base,
             &[
                 change("a/x.yaml", Some("x: 2\n")),
@@ -170,7 +170,7 @@ mod tests {
     fn the_id_of_changed_content_is_gits_own() {
         // git hash-object --stdin </dev/null, in a repository with the object format sha256.
         let base = Files::new(&[]);
-        let edited = Edited::new(&base, &[change("empty", Some(""))]);
+        let edited = EditedTree::new(&base, &[change("empty", Some(""))]);
         assert_eq!(
             edited.entries()[0].blob.as_str(),
             "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813"

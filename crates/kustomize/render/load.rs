@@ -199,7 +199,7 @@ fn refuse_twice(file: &YamlFile, source: &Arc<RenderSource>) -> Result<(), Rende
     };
     let at = |offset| SourceOffset::new(Arc::clone(source), offset);
     let message = format!(
-        "the key `{}` is there twice in one mapping, here and in line {}: kustomize fails on that or drops one of them. Keep one",
+        "the key `{}` occurs twice in one mapping, here and in line {}: kustomize fails on that or drops one of them. Keep one",
         twice.key,
         at(twice.first).position().line
     );

@@ -52,7 +52,7 @@ mod walked;
 
 pub use diff::diff_placed;
 pub use diff::{FieldDifference, diff};
-pub use edited::Edited;
+pub use edited::EditedTree;
 pub use error::{RenderError, RenderErrorKind};
 pub use folder::SERVICES_FOLDER;
 pub use json_patch::apply_json_patch;

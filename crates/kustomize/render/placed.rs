@@ -227,7 +227,7 @@ impl PlacedValue {
 
     /// A string at a place.
     pub(super) fn text(text: &str, place: &SourceOffset) -> Self {
-        let scalar = Scalar::from(Value::String(text.to_owned())).set_anew();
+        let scalar = Scalar::from(Value::String(text.to_owned())).into_new_value();
         Self { place: place.clone(), content: PlacedContent::Scalar(scalar) }
     }
 
@@ -243,10 +243,10 @@ impl PlacedValue {
     }
 
     /// This value as kustomize sets it where nothing was.
-    pub(super) fn set_anew(self) -> Self {
+    pub(super) fn into_new_value(self) -> Self {
         match self.content {
             PlacedContent::Scalar(scalar) => {
-                Self { place: self.place, content: PlacedContent::Scalar(scalar.set_anew()) }
+                Self { place: self.place, content: PlacedContent::Scalar(scalar.into_new_value()) }
             }
             _ => self,
         }

@@ -109,7 +109,7 @@ impl Scalar {
     }
 
     /// A string that old YAML takes for something else gets quotes where kustomize sets it again.
-    pub(super) fn set_anew(mut self) -> Self {
+    pub(super) fn into_new_value(mut self) -> Self {
         self.quote();
         self
     }

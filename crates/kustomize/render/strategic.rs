@@ -212,7 +212,7 @@ impl<'a> StrategicMerge<'a> {
                 }
                 Walked::Other(value) => match object.field_mut(&name) {
                     Some(field) if self.alone == Alone::No => field.replace_scalar(value),
-                    _ => drop(object.set(&name, value.set_anew())),
+                    _ => drop(object.set(&name, value.into_new_value())),
                 },
             }
         }

@@ -236,14 +236,14 @@ impl Schemas {
 
     /// The repository's before `.capstan/crds`, unless the repository's disagree.
     fn order(&self, kind: &str, lazy: &LazyKind) -> Vec<DefinitionIndex> {
-        struct Candidate<'s> {
+        struct SchemaCandidate<'s> {
             known: DefinitionIndex,
             group: &'s str,
             version: &'s str,
             schema: &'s Schema,
             is_own: bool,
         }
-        let mut found: Vec<Candidate<'_>> = Vec::new();
+        let mut found: Vec<SchemaCandidate<'_>> = Vec::new();
         for file in &lazy.files {
             let Some(read) = self.files.get(*file).map(LazyFile::read) else { continue };
             for (definition, (defined, origin)) in read.definitions.iter().enumerate() {
@@ -252,7 +252,7 @@ impl Schemas {
                 }
                 let is_own = matches!(origin, SchemaOrigin::Capstan(_));
                 found.extend(defined.versions.iter().enumerate().map(|(version, (name, schema))| {
-                    Candidate {
+                    SchemaCandidate {
                         known: DefinitionIndex { file: *file, definition, version },
                         group: &defined.group,
                         version: name,
@@ -262,8 +262,9 @@ impl Schemas {
                 }));
             }
         }
-        let of_one = |a: &Candidate<'_>, b: &Candidate<'_>| a.group == b.group && a.version == b.version;
-        let disagrees = |one: &Candidate<'_>| {
+        let of_one =
+            |a: &SchemaCandidate<'_>, b: &SchemaCandidate<'_>| a.group == b.group && a.version == b.version;
+        let disagrees = |one: &SchemaCandidate<'_>| {
             let mut others = found.iter().filter(|other| of_one(one, other) && !other.is_own);
             let first = others.next();
             first.is_some_and(|first| others.any(|other| other.schema != first.schema))

@@ -112,8 +112,8 @@ pub enum IndexError {
     /// It is of another commit or repository than was asked for.
     #[error("it holds {repository} at {commit}, which is not the requested one")]
     Other { repository: String, commit: CommitId },
-    /// Its entries are not in order, or one is there twice.
-    #[error("{0} is out of order or is there twice")]
+    /// Its entries are not in order, or one occurs twice.
+    #[error("{0} is out of order or occurs twice")]
     Order(RepoPath),
     /// A path is both a file and a folder.
     #[error("{0} is a file and a folder")]

@@ -107,7 +107,7 @@ impl PreflightAnswer {
 
 /// What is known of one management cluster's answer to one head.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Standing {
+pub enum PreflightReply {
     /// It was asked, and may still answer.
     Asked,
     Answered(PreflightAnswer),
@@ -156,7 +156,7 @@ pub enum AskWish {
     /// Nobody does.
     AsItIs,
     /// Somebody does.
-    Anew,
+    Again,
 }
 
 impl AskedBefore<'_> {
@@ -166,11 +166,11 @@ impl AskedBefore<'_> {
     }
 
     /// What is known of it; `None` if it is to be asked again.
-    pub fn standing(&self, wish: AskWish, now: Timestamp) -> Option<Standing> {
+    pub fn standing(&self, wish: AskWish, now: Timestamp) -> Option<PreflightReply> {
         match self.state {
-            PreflightState::Asked if self.until > now => Some(Standing::Asked),
-            _ if wish == AskWish::Anew => None,
-            PreflightState::Asked => Some(Standing::Unanswered),
+            PreflightState::Asked if self.until > now => Some(PreflightReply::Asked),
+            _ if wish == AskWish::Again => None,
+            PreflightState::Asked => Some(PreflightReply::Unanswered),
             // The machines have changed since: the error may be gone.
             PreflightState::Answered(answer)
                 if answer.may_change_with_machines() && self.machines == MachinesSince::MovedOn =>
@@ -179,8 +179,8 @@ impl AskedBefore<'_> {
             }
             // A cloud did not answer: ask again, but not within `JUST_NOW`.
             PreflightState::Answered(answer) if answer.lacks_a_cloud() && !self.is_fresh(now) => None,
-            PreflightState::Answered(answer) => Some(Standing::Answered(answer.clone())),
-            PreflightState::NotAsked(why) => Some(Standing::NotAsked(why.clone())),
+            PreflightState::Answered(answer) => Some(PreflightReply::Answered(answer.clone())),
+            PreflightState::NotAsked(why) => Some(PreflightReply::NotAsked(why.clone())),
         }
     }
 }
@@ -193,7 +193,7 @@ pub struct Preflight {
     /// The clusters that it is about.
     pub clusters: Vec<ClusterId>,
     /// What is known.
-    pub standing: Standing,
+    pub standing: PreflightReply,
 }
 
 /// What preflights mean for a head's check.
@@ -220,9 +220,9 @@ impl Preflight {
             PreflightMode::Required => PreflightMeaning::ActionRequired,
         };
         match &self.standing {
-            Standing::Asked => PreflightMeaning::Awaited,
-            Standing::Unanswered | Standing::NotAsked(_) => unanswered,
-            Standing::Answered(answer) => {
+            PreflightReply::Asked => PreflightMeaning::Awaited,
+            PreflightReply::Unanswered | PreflightReply::NotAsked(_) => unanswered,
+            PreflightReply::Answered(answer) => {
                 let of = |cluster: &ClusterId| answer.clusters.iter().find(|one| one.cluster == *cluster);
                 let each = self.clusters.iter().map(|cluster| match of(cluster).map(|one| one.verdict) {
                     // No answer for this cluster counts as unanswered.
@@ -239,7 +239,7 @@ impl Preflight {
 
     /// What it rejects, as findings with file and line.
     pub fn findings(&self) -> Vec<Finding> {
-        let Standing::Answered(answer) = &self.standing else { return Vec::new() };
+        let PreflightReply::Answered(answer) = &self.standing else { return Vec::new() };
         let asked = answer.clusters.iter().filter(|one| self.clusters.contains(&one.cluster));
         asked
             .filter(|one| one.verdict == PreflightVerdict::Rejected)
@@ -279,7 +279,7 @@ mod tests {
         ClusterId::new(RepoPath::parse(id).unwrap())
     }
 
-    fn preflight(standing: Standing) -> Preflight {
+    fn preflight(standing: PreflightReply) -> Preflight {
         Preflight {
             management_cluster: "mc-eu".to_owned(),
             clusters: vec![cluster("gauss/peu01"), cluster("gauss/peu02")],
@@ -287,14 +287,14 @@ mod tests {
         }
     }
 
-    fn answered(verdicts: &[(&str, PreflightVerdict)]) -> Standing {
+    fn answered(verdicts: &[(&str, PreflightVerdict)]) -> PreflightReply {
         let clusters = verdicts.iter().map(|(id, verdict)| ClusterAnswer {
             cluster: cluster(id),
             verdict: *verdict,
             reasons: vec![],
             names: vec![],
         });
-        Standing::Answered(PreflightAnswer { clusters: clusters.collect(), duration_ms: 5 })
+        PreflightReply::Answered(PreflightAnswer { clusters: clusters.collect(), duration_ms: 5 })
     }
 
     #[test]
@@ -302,10 +302,10 @@ mod tests {
         use PreflightVerdict::{Accepted, NotVerifiable, Rejected};
         let both = |one, two| answered(&[("gauss/peu01", one), ("gauss/peu02", two)]);
         for (standing, advisory, required) in [
-            (Standing::Asked, PreflightMeaning::Awaited, PreflightMeaning::Awaited),
-            (Standing::Unanswered, PreflightMeaning::Neutral, PreflightMeaning::ActionRequired),
+            (PreflightReply::Asked, PreflightMeaning::Awaited, PreflightMeaning::Awaited),
+            (PreflightReply::Unanswered, PreflightMeaning::Neutral, PreflightMeaning::ActionRequired),
             (
-                Standing::NotAsked("Why.".to_owned()),
+                PreflightReply::NotAsked("Why.".to_owned()),
                 PreflightMeaning::Neutral,
                 PreflightMeaning::ActionRequired,
             ),
@@ -381,7 +381,7 @@ mod tests {
             ("gauss/peu02", PreflightVerdict::Rejected),
             ("other/x", PreflightVerdict::Rejected),
         ]);
-        if let Standing::Answered(answer) = &mut standing {
+        if let PreflightReply::Answered(answer) = &mut standing {
             answer.clusters[0].reasons = vec![reason];
         }
         let findings = preflight(standing).findings();
@@ -408,27 +408,27 @@ mod tests {
         let unsure = ClusterAnswer { cluster, verdict: PreflightVerdict::NotVerifiable, reasons, names };
         let unsure = PreflightAnswer { clusters: vec![unsure], duration_ms: 5 };
         let no = "Its head is in another repository.".to_owned();
-        use AskWish::{Anew, AsItIs};
+        use AskWish::{Again, AsItIs};
         use MachinesSince::{AsThen, MovedOn};
         for (at, (state, machines, wish, now, standing)) in [
-            (PreflightState::Asked, AsThen, AsItIs, in_time, Some(Standing::Asked)),
-            (PreflightState::Asked, AsThen, Anew, in_time, Some(Standing::Asked)),
-            (PreflightState::Asked, AsThen, AsItIs, late, Some(Standing::Unanswered)),
-            (PreflightState::Asked, AsThen, Anew, late, None),
+            (PreflightState::Asked, AsThen, AsItIs, in_time, Some(PreflightReply::Asked)),
+            (PreflightState::Asked, AsThen, Again, in_time, Some(PreflightReply::Asked)),
+            (PreflightState::Asked, AsThen, AsItIs, late, Some(PreflightReply::Unanswered)),
+            (PreflightState::Asked, AsThen, Again, late, None),
             (
                 PreflightState::Answered(accepted.clone()),
                 MovedOn,
                 AsItIs,
                 late,
-                Some(Standing::Answered(accepted.clone())),
+                Some(PreflightReply::Answered(accepted.clone())),
             ),
-            (PreflightState::Answered(accepted), AsThen, Anew, late, None),
+            (PreflightState::Answered(accepted), AsThen, Again, late, None),
             (
                 PreflightState::Answered(unsure.clone()),
                 AsThen,
                 AsItIs,
                 late,
-                Some(Standing::Answered(unsure.clone())),
+                Some(PreflightReply::Answered(unsure.clone())),
             ),
             (PreflightState::Answered(unsure), MovedOn, AsItIs, late, None),
             (
@@ -436,9 +436,9 @@ mod tests {
                 MovedOn,
                 AsItIs,
                 late,
-                Some(Standing::NotAsked(no.clone())),
+                Some(PreflightReply::NotAsked(no.clone())),
             ),
-            (PreflightState::NotAsked(no), AsThen, Anew, late, None),
+            (PreflightState::NotAsked(no), AsThen, Again, late, None),
         ]
         .into_iter()
         .enumerate()
@@ -468,7 +468,7 @@ mod tests {
         let before = AskedBefore { state: &state, asked_at: asked, until, machines: AsThen };
         // The cloud is asked again by itself, and not at once.
         let soon = at("2026-11-24T10:00:29Z");
-        assert_eq!(before.standing(AsItIs, soon), Some(Standing::Answered(failed)));
+        assert_eq!(before.standing(AsItIs, soon), Some(PreflightReply::Answered(failed)));
         assert_eq!(before.standing(AsItIs, at("2026-11-24T10:00:30Z")), None);
         let before = AskedBefore { state: &PreflightState::Asked, asked_at: asked, until, machines: AsThen };
         assert!(before.is_fresh(at("2026-11-24T10:00:29Z")) && !before.is_fresh(at("2026-11-24T10:00:30Z")));

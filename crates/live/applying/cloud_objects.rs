@@ -43,7 +43,7 @@ const DIED: [&str; 14] = [
 ];
 
 /// How often an object is created again after its create died and its controller gave up.
-pub(super) const MOST_MADE_ANEW: u32 = 3;
+pub(super) const MOST_RECREATIONS: u32 = 3;
 
 /// Whether an object is ORC's.
 pub(super) fn is_cloud_object(id: &ObjectId) -> bool {
@@ -54,7 +54,7 @@ pub(super) fn is_cloud_object(id: &ObjectId) -> bool {
 fn unread(object: &Value) -> Option<String> {
     let kind = text(object, "/kind").unwrap_or_default();
     let api_version = KindReader::CloudObjects.unread(kind, text(object, "/apiVersion"))?;
-    Some(KindReader::CloudObjects.told(kind, api_version))
+    Some(KindReader::CloudObjects.describe_unread(kind, api_version))
 }
 
 /// The state of a live object, by the conditions that its controller has set for this generation.

@@ -125,7 +125,7 @@ impl AppliedInventory {
     }
 
     /// Counts that the object is about to be deleted and created again.
-    pub fn make_anew(&mut self, id: &ObjectId) {
+    pub fn count_recreation(&mut self, id: &ObjectId) {
         if let Some(object) = self.objects.iter_mut().find(|object| object.is(id)) {
             object.made_anew = object.made_anew.saturating_add(1);
         }

@@ -52,7 +52,7 @@ pub(crate) mod testing;
 
 pub use boundary::boundary;
 pub use capstan_plan::boundary::{
-    Beyond, FolderHome, ForeignObject, LiveCluster, Scope, Scopes, Surroundings, is_of_ownership,
+    Beyond, FolderHome, ForeignObject, KindScope, LiveCluster, Scopes, Surroundings, is_of_ownership,
     overlay_selects, place_in_namespaces, strangers,
 };
 pub use differs::differs;
@@ -66,8 +66,8 @@ pub use managers::{
 };
 pub use owners::OwnerIndex;
 pub use plan::{
-    AfterGivingUp, ApplyPhase, ApplyPlan, ApplyStage, Changes, GivenUp, Step, Withheld, available, given_up,
-    plan,
+    AfterGivingUp, ApplyPhase, ApplyPlan, ApplyStage, ApplyStep, Changes, GivenUp, Withheld, available,
+    given_up, plan,
 };
 pub use prune::{
     DeletionReason, Deletions, Doomed, Forget, Forgotten, Keep, OrphanedObject, PruneFacts, TombstoneFinding,

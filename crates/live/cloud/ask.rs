@@ -8,11 +8,11 @@ use capstan_model::object::{FieldPath, ObjectId};
 use capstan_plan::upgrade::Rollout;
 use capstan_yaml::Value;
 
-use super::brought::{Brought, Made};
+use super::brought::{CloudObjectNeeds, ControllerObject};
 use super::facts::Resource;
 use super::group::Group;
 use super::identity::Identity;
-use super::named::Named;
+use super::named::CloudSelector;
 use super::new_cluster::NewCluster;
 use super::reader::CloudReader;
 use super::reason::{CloudReason, Weight};
@@ -31,16 +31,16 @@ pub struct CloudAsk {
     pub(super) words: &'static Words,
     pub(super) groups: Vec<Group>,
     pub(super) clusters: Vec<NewCluster>,
-    pub(super) brought: Vec<Brought>,
+    pub(super) brought: Vec<CloudObjectNeeds>,
     /// What the folder has made, with whatever credential.
-    pub(super) made: Vec<Made>,
+    pub(super) made: Vec<ControllerObject>,
 }
 
 /// What is to be found out of a cloud; a set of calls an account.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Questions {
     /// Images of which all are wanted that are meant.
-    pub images: BTreeSet<Named>,
+    pub images: BTreeSet<CloudSelector>,
     /// Whether machine types and the quotas of machines are wanted.
     pub machines: bool,
     /// Whether quotas of volumes are wanted.
@@ -72,7 +72,8 @@ impl Questions {
             self.networks |= !cluster.networks.is_empty() || cluster.finds_external;
             self.zones |= !cluster.zones.is_empty();
         }
-        let of_volumes = |brought: &Brought| brought.needs.iter().any(|(one, _)| *one == Resource::Volumes);
+        let of_volumes =
+            |brought: &CloudObjectNeeds| brought.needs.iter().any(|(one, _)| *one == Resource::Volumes);
         self.volumes |= ask.brought.iter().any(of_volumes);
     }
 }
@@ -93,8 +94,8 @@ pub(super) fn asks_in(
 ) -> Vec<CloudAsk> {
     let mut asks: BTreeMap<Identity, CloudAsk> = BTreeMap::new();
     for reader in clouds {
-        let made: Vec<Made> = after.iter().filter_map(|object| reader.made(object)).collect();
-        let mut ask = |identity: Identity, named_by: (ObjectId, FieldPath), asked: Asked| {
+        let made: Vec<ControllerObject> = after.iter().filter_map(|object| reader.made(object)).collect();
+        let mut ask = |identity: Identity, named_by: (ObjectId, FieldPath), asked: CloudRequestPart| {
             let ask = asks.entry(identity.clone()).or_insert_with(|| CloudAsk {
                 identity,
                 named_by,
@@ -105,9 +106,9 @@ pub(super) fn asks_in(
                 made: made.clone(),
             });
             match asked {
-                Asked::Machines(group) => ask.groups.push(*group),
-                Asked::Cluster(cluster) => ask.clusters.push(*cluster),
-                Asked::Brought(brought) => ask.brought.push(brought),
+                CloudRequestPart::Machines(group) => ask.groups.push(*group),
+                CloudRequestPart::Cluster(cluster) => ask.clusters.push(*cluster),
+                CloudRequestPart::Brought(brought) => ask.brought.push(brought),
             }
         };
         for object in after.iter().filter(|object| object.id.kind == reader.cluster()) {
@@ -116,7 +117,7 @@ pub(super) fn asks_in(
                 continue;
             };
             let Some(cluster) = reader.new_cluster(object) else { continue };
-            ask(identity, (object.id.clone(), field), Asked::Cluster(Box::new(cluster)));
+            ask(identity, (object.id.clone(), field), CloudRequestPart::Cluster(Box::new(cluster)));
         }
         for owner in after {
             let Some(group) = Group::of(*reader, owner, after, live, rollouts) else { continue };
@@ -125,16 +126,16 @@ pub(super) fn asks_in(
             }
             if let Some(identity) = group.machine.identity.clone() {
                 let named_by = (group.machine.template.clone(), reader.identity_of_machine());
-                ask(identity, named_by, Asked::Machines(Box::new(group)));
+                ask(identity, named_by, CloudRequestPart::Machines(Box::new(group)));
             } else if let Some(cluster) = cluster_of(*reader, owner, after)
                 && let Some((identity, field)) = reader.identity(cluster)
             {
-                ask(identity, (cluster.id.clone(), field), Asked::Machines(Box::new(group)));
+                ask(identity, (cluster.id.clone(), field), CloudRequestPart::Machines(Box::new(group)));
             }
         }
         for object in after {
             let Some((identity, field, brought)) = reader.brought(object, live) else { continue };
-            ask(identity, (object.id.clone(), field), Asked::Brought(brought));
+            ask(identity, (object.id.clone(), field), CloudRequestPart::Brought(brought));
         }
     }
     asks.into_values().collect()
@@ -172,7 +173,7 @@ fn unread_of(
     let reason = |object: ObjectId| {
         Some(CloudReason {
             kind: "CloudVersionUnknown",
-            weight: Weight::Untold,
+            weight: Weight::Unknown,
             message: reader.unread(value(&object)?)?,
             object,
             field: FieldPath::of_keys(["apiVersion"]),
@@ -182,10 +183,10 @@ fn unread_of(
 }
 
 /// One part of what is asked.
-enum Asked {
+enum CloudRequestPart {
     Machines(Box<Group>),
     Cluster(Box<NewCluster>),
-    Brought(Brought),
+    Brought(CloudObjectNeeds),
 }
 
 /// The infrastructure of the Cluster that an owner of machines belongs to.

@@ -6,7 +6,7 @@ use super::facts::{Resource, Thing};
 
 /// One such object.
 #[derive(Debug, Clone)]
-pub(super) struct Brought {
+pub(super) struct CloudObjectNeeds {
     /// What it is called in sentences: `SecurityGroup peu01-cilium`.
     pub(super) what: String,
     /// How much it takes.
@@ -15,7 +15,7 @@ pub(super) struct Brought {
 
 /// Something that the controller makes by what a folder says, so that the cloud need not have it before the merge.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Made {
+pub(super) struct ControllerObject {
     /// What it is.
     pub(super) thing: Thing,
     /// What the cloud will call it; `None` if that is unknown.

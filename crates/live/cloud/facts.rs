@@ -9,29 +9,29 @@ use serde::{Deserialize, Serialize};
 pub struct Unanswered(pub String);
 
 /// What was found out, or why not.
-pub type Answer<T> = Result<T, Unanswered>;
+pub type CloudAnswer<T> = Result<T, Unanswered>;
 
 /// What an account's cloud says to [`Questions`](super::Questions). What was not asked is empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CloudFacts {
     /// Every machine type that the account may use.
-    pub machine_types: Answer<Vec<MachineType>>,
+    pub machine_types: CloudAnswer<Vec<MachineType>>,
     /// Images that a question means; where none is meant by a name, others too.
-    pub images: Answer<Vec<Image>>,
+    pub images: CloudAnswer<Vec<Image>>,
     /// Every network that the account sees.
-    pub networks: Answer<Vec<Network>>,
+    pub networks: CloudAnswer<Vec<Network>>,
     /// Names of the user's key pairs.
-    pub key_pairs: Answer<Vec<String>>,
+    pub key_pairs: CloudAnswer<Vec<String>>,
     /// Names of availability zones for machines that can be used.
-    pub zones: Answer<Vec<String>>,
+    pub zones: CloudAnswer<Vec<String>>,
     /// The account's placement groups, which keep machines apart.
-    pub placement_groups: Answer<Vec<PlacementGroup>>,
+    pub placement_groups: CloudAnswer<Vec<PlacementGroup>>,
     /// Instances, cores, RAM.
-    pub compute: Answer<Quotas>,
+    pub compute: CloudAnswer<Quotas>,
     /// Volumes and their size.
-    pub volume: Answer<Quotas>,
+    pub volume: CloudAnswer<Quotas>,
     /// Ports, public addresses, security groups.
-    pub network: Answer<Quotas>,
+    pub network: CloudAnswer<Quotas>,
 }
 
 impl Default for CloudFacts {

@@ -6,7 +6,7 @@ use capstan_kustomize::render::RenderedObject;
 use capstan_model::kinds::{KindRole, Machines, Workers, names, role};
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_plan::templates::{Reference, references};
-use capstan_plan::upgrade::{Effect, Rollout};
+use capstan_plan::upgrade::{Rollout, RolloutEffect};
 use capstan_yaml::Value;
 
 use super::machine::Machine;
@@ -64,7 +64,7 @@ impl Group {
         let there = there(&owner.id, live_owner, live);
         let replaces = |rollout: &&Rollout| {
             rollout.object == owner.id
-                && rollout.course.effect == Effect::Replaces
+                && rollout.course.effect == RolloutEffect::Replaces
                 && rollout.course.replaced != Some(0)
         };
         let rolls = there > 0 && wanted > 0 && rollouts.iter().any(|rollout| replaces(&rollout));

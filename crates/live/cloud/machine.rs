@@ -3,7 +3,7 @@
 use capstan_model::object::{FieldPath, ObjectId};
 
 use super::identity::Identity;
-use super::named::Named;
+use super::named::CloudSelector;
 use super::words::Words;
 
 /// What a machine of one template is made from, and the fields that say so.
@@ -14,11 +14,11 @@ pub(super) struct Machine {
     pub(super) is_read: bool,
     /// Its own identity; that of its cluster where `None`.
     pub(super) identity: Option<Identity>,
-    pub(super) machine_type: Option<(Named, FieldPath)>,
-    pub(super) image: Option<(Named, FieldPath)>,
+    pub(super) machine_type: Option<(CloudSelector, FieldPath)>,
+    pub(super) image: Option<(CloudSelector, FieldPath)>,
     pub(super) key_pair: Option<(String, FieldPath)>,
-    pub(super) placement_group: Option<(Named, FieldPath)>,
-    pub(super) networks: Vec<(Named, FieldPath)>,
+    pub(super) placement_group: Option<(CloudSelector, FieldPath)>,
+    pub(super) networks: Vec<(CloudSelector, FieldPath)>,
     /// GiB of the volume that it boots from; `None` where it boots from the disk of its machine type.
     pub(super) root_volume: Option<u64>,
     /// GiB of each volume, the root's included.
@@ -47,7 +47,9 @@ impl Machine {
     /// What it is called in sentences: by its machine type.
     pub(super) fn shown(&self, words: &Words) -> String {
         match &self.machine_type {
-            Some((Named::Filter { name: Some(name), .. } | Named::Id(name), _)) => name.clone(),
+            Some((CloudSelector::Filter { name: Some(name), .. } | CloudSelector::Id(name), _)) => {
+                name.clone()
+            }
             _ => format!("an unnamed {}", words.machine_type),
         }
     }

@@ -58,13 +58,13 @@ mod words;
 
 pub use ask::{CloudAsk, Questions, asks_of};
 pub use facts::{
-    Answer, CloudFacts, Image, MachineType, Network, PlacementGroup, Quota, Quotas, Resource, Unanswered,
+    CloudAnswer, CloudFacts, Image, MachineType, Network, PlacementGroup, Quota, Quotas, Resource, Unanswered,
 };
 pub use identity::{CloudKind, CredentialHolder, Identity};
-pub use named::Named;
+pub use named::CloudSelector;
 pub use quota::{Need, needs};
 pub use reason::{CloudReason, Weight};
-pub use shared::{Elsewhere, exceeded_together};
+pub use shared::{OtherProposal, exceeded_together};
 pub use table::{secret_of, worked_on};
 pub use verdict::{judge, unjudged};
 pub use words::Words;

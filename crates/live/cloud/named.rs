@@ -4,7 +4,7 @@ use std::fmt;
 
 /// Something in a cloud, as an object names it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Named {
+pub enum CloudSelector {
     Id(String),
     /// By its name, which may be of several, and tags that it must all have.
     Filter {
@@ -15,7 +15,7 @@ pub enum Named {
     },
 }
 
-impl Named {
+impl CloudSelector {
     /// By a name alone.
     pub(super) fn name(name: &str) -> Self {
         Self::Filter { name: Some(name.to_owned()), tags: Vec::new() }
@@ -33,7 +33,7 @@ impl Named {
     }
 }
 
-impl fmt::Display for Named {
+impl fmt::Display for CloudSelector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Id(id) => write!(f, "with the id `{id}`"),

@@ -6,10 +6,10 @@ use capstan_model::object::{FieldPath, ObjectId};
 use capstan_model::spelling;
 
 use super::ask::CloudAsk;
-use super::brought::Made;
-use super::facts::{Answer, CloudFacts, Image, MachineType, Thing, Unanswered};
+use super::brought::ControllerObject;
+use super::facts::{CloudAnswer, CloudFacts, Image, MachineType, Thing, Unanswered};
 use super::group::Group;
-use super::named::Named;
+use super::named::CloudSelector;
 use super::reason::{CloudReason, Weight};
 use super::words::Words;
 
@@ -23,17 +23,17 @@ const MOST_IDS: usize = 5;
 
 /// Reasons, each once.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct NameReasons {
     /// What people call things there.
     pub(super) words: &'static Words,
     /// What the folder has made: it may not be there yet.
-    pub(super) made: Vec<Made>,
+    pub(super) made: Vec<ControllerObject>,
     pub(super) reasons: Vec<CloudReason>,
 }
 
-impl Found {
+impl NameReasons {
     /// Whether the folder has that made, as far as anybody can tell.
-    fn makes(&self, thing: Thing, named: &Named) -> bool {
+    fn makes(&self, thing: Thing, named: &CloudSelector) -> bool {
         let is_it = |name: &String| named.means("", name, &[]);
         self.made.iter().any(|made| made.thing == thing && made.name.as_ref().is_none_or(is_it))
     }
@@ -49,7 +49,7 @@ impl Found {
     }
 
     pub(super) fn untold(&mut self, object: &ObjectId, field: &FieldPath, message: String) {
-        self.add("CloudNotAnswered", Weight::Untold, object, field, message);
+        self.add("CloudNotAnswered", Weight::Unknown, object, field, message);
     }
 
     fn add(
@@ -69,7 +69,7 @@ impl Found {
     /// What was found out; `None` if the cloud did not answer, which is added to the reasons.
     fn known<'f, T>(
         &mut self,
-        answer: &'f Answer<T>,
+        answer: &'f CloudAnswer<T>,
         what: &str,
         object: &ObjectId,
         field: &FieldPath,
@@ -84,7 +84,7 @@ impl Found {
     }
 }
 
-pub(super) fn judge(ask: &CloudAsk, facts: &CloudFacts, found: &mut Found) {
+pub(super) fn judge(ask: &CloudAsk, facts: &CloudFacts, found: &mut NameReasons) {
     for group in ask.groups.iter().filter(|group| group.makes_machines()) {
         machines(group, facts, found);
     }
@@ -101,7 +101,7 @@ pub(super) fn judge(ask: &CloudAsk, facts: &CloudFacts, found: &mut Found) {
     }
 }
 
-fn machines(group: &Group, facts: &CloudFacts, found: &mut Found) {
+fn machines(group: &Group, facts: &CloudFacts, found: &mut NameReasons) {
     let machine = &group.machine;
     let object = &machine.template;
     let machine_type = machine_type(group, facts, found);
@@ -121,9 +121,9 @@ fn machines(group: &Group, facts: &CloudFacts, found: &mut Found) {
     if let Some((name, field)) = &machine.key_pair
         && let Some(all) = found.known(&facts.key_pairs, &format!("a key pair `{name}`"), object, field)
         && !all.contains(name)
-        && !found.makes(Thing::KeyPair, &Named::name(name))
+        && !found.makes(Thing::KeyPair, &CloudSelector::name(name))
     {
-        let near = hint(&Named::name(name), all.iter().map(String::as_str));
+        let near = hint(&CloudSelector::name(name), all.iter().map(String::as_str));
         let message = format!(
             "there is no key pair `{name}`. Key pairs belong to a user: it must be one of this credential's user{near}"
         );
@@ -149,7 +149,11 @@ fn machines(group: &Group, facts: &CloudFacts, found: &mut Found) {
     }
 }
 
-fn machine_type<'f>(group: &Group, facts: &'f CloudFacts, found: &mut Found) -> Option<&'f MachineType> {
+fn machine_type<'f>(
+    group: &Group,
+    facts: &'f CloudFacts,
+    found: &mut NameReasons,
+) -> Option<&'f MachineType> {
     let object = &group.machine.template;
     let (named, field) = group.machine.machine_type.as_ref()?;
     let words = found.words;
@@ -165,7 +169,7 @@ fn machine_type<'f>(group: &Group, facts: &'f CloudFacts, found: &mut Found) -> 
     one
 }
 
-fn image<'f>(group: &Group, facts: &'f CloudFacts, found: &mut Found) -> Option<&'f Image> {
+fn image<'f>(group: &Group, facts: &'f CloudFacts, found: &mut NameReasons) -> Option<&'f Image> {
     let object = &group.machine.template;
     let (named, field) = group.machine.image.as_ref()?;
     let all = found.known(&facts.images, &format!("an image {named}"), object, field)?;
@@ -198,7 +202,7 @@ fn fits(
     machine_type: &MachineType,
     image: Option<&Image>,
     field: &FieldPath,
-    found: &mut Found,
+    found: &mut NameReasons,
 ) {
     let words = found.words;
     let (what, too_small) = (words.machine_type, words.machine_type_reasons[1]);
@@ -232,7 +236,13 @@ fn fits(
     }
 }
 
-fn network(named: &Named, object: &ObjectId, field: &FieldPath, facts: &CloudFacts, found: &mut Found) {
+fn network(
+    named: &CloudSelector,
+    object: &ObjectId,
+    field: &FieldPath,
+    facts: &CloudFacts,
+    found: &mut NameReasons,
+) {
     let Some(all) = found.known(&facts.networks, &format!("a network {named}"), object, field) else {
         return;
     };
@@ -242,7 +252,7 @@ fn network(named: &Named, object: &ObjectId, field: &FieldPath, facts: &CloudFac
 }
 
 /// Without a name the provider takes the one external network that there is; none is allowed, several are not.
-fn external(object: &ObjectId, facts: &CloudFacts, found: &mut Found) {
+fn external(object: &ObjectId, facts: &CloudFacts, found: &mut NameReasons) {
     let field = FieldPath::of_keys(["spec"]);
     let Some(all) = found.known(&facts.networks, "one external network", object, &field) else { return };
     let external: Vec<&str> = all.iter().filter(|one| one.external).map(|one| one.id.as_str()).collect();
@@ -258,7 +268,7 @@ fn external(object: &ObjectId, facts: &CloudFacts, found: &mut Found) {
     }
 }
 
-fn zone(zone: &str, object: &ObjectId, field: &FieldPath, facts: &CloudFacts, found: &mut Found) {
+fn zone(zone: &str, object: &ObjectId, field: &FieldPath, facts: &CloudFacts, found: &mut NameReasons) {
     let what = format!("an availability zone `{zone}`");
     let Some(all) = found.known(&facts.zones, &what, object, field) else { return };
     if !all.iter().any(|one| one == zone) {
@@ -271,19 +281,19 @@ fn zone(zone: &str, object: &ObjectId, field: &FieldPath, facts: &CloudFacts, fo
 }
 
 /// `; did you mean `ubuntu-24.04`?`, where something is named like that.
-fn hint<'n>(named: &Named, known: impl Iterator<Item = &'n str>) -> String {
-    let Named::Filter { name: Some(name), .. } = named else { return String::new() };
+fn hint<'n>(named: &CloudSelector, known: impl Iterator<Item = &'n str>) -> String {
+    let CloudSelector::Filter { name: Some(name), .. } = named else { return String::new() };
     spelling::suggestion(name, known.filter(|known| *known != name.as_str()))
 }
 
 /// Says so where not exactly one thing is meant; where none is, with what is named nearly so.
 fn exactly_one<'i>(
     thing: Thing,
-    named: &Named,
+    named: &CloudSelector,
     (ids, near): (impl Iterator<Item = &'i str>, &str),
     object: &ObjectId,
     field: &FieldPath,
-    found: &mut Found,
+    found: &mut NameReasons,
 ) -> bool {
     let ids: Vec<&str> = ids.collect();
     let words = found.words;

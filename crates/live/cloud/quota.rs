@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::ask::CloudAsk;
-use super::brought::Brought;
+use super::brought::CloudObjectNeeds;
 use super::facts::{CloudFacts, MachineType, Resource};
 use super::group::{Group, Turn};
 use super::machine::Machine;
@@ -24,7 +24,7 @@ pub struct Need {
 
 /// Machines that come, or make room.
 #[derive(Debug, Clone, Copy)]
-struct Part<'a> {
+struct QuotaMachines<'a> {
     machine: &'a Machine,
     sort: Sort,
     count: u64,
@@ -78,14 +78,14 @@ impl Count<'_> {
         }
         // More than can be written is more than any quota.
         let amount = u64::try_from(amount).unwrap_or(u64::MAX);
-        let relevant: Vec<Part<'_>> =
+        let relevant: Vec<QuotaMachines<'_>> =
             parts.into_iter().filter(|part| self.of_each(part.machine) > 0).collect();
         Some(Need { resource: self.resource, amount, why: why(&relevant, &besides, ask.words) })
     }
 
     /// What objects take that the folder brings.
     fn brought(self, ask: &CloudAsk) -> impl Iterator<Item = (u64, &str)> {
-        let of = move |brought: &Brought| {
+        let of = move |brought: &CloudObjectNeeds| {
             let own = brought.needs.iter().filter(|(resource, _)| *resource == self.resource);
             own.fold(0_u64, |sum, (_, amount)| sum.saturating_add(*amount))
         };
@@ -94,14 +94,14 @@ impl Count<'_> {
     }
 
     /// The moment at which a group takes most.
-    fn worst<'g>(self, group: &'g Group, at: Moment) -> Vec<Part<'g>> {
+    fn worst<'g>(self, group: &'g Group, at: Moment) -> Vec<QuotaMachines<'g>> {
         let mut moments = moments(group, at);
         moments.sort_by_key(|parts| std::cmp::Reverse(self.sum(parts)));
         moments.into_iter().next().unwrap_or_default()
     }
 
-    fn sum(self, parts: &[Part<'_>]) -> i128 {
-        let of = |part: &Part<'_>| {
+    fn sum(self, parts: &[QuotaMachines<'_>]) -> i128 {
+        let of = |part: &QuotaMachines<'_>| {
             let all = i128::from(self.of_each(part.machine)) * i128::from(part.count);
             if part.sort == Sort::Goes { -all } else { all }
         };
@@ -133,8 +133,8 @@ enum Moment {
 }
 
 /// What a group's machines come to, beside those that there are: at each moment that may be the worst.
-fn moments(group: &Group, at: Moment) -> Vec<Vec<Part<'_>>> {
-    let part = |machine, sort, count| Part { machine, sort, count };
+fn moments(group: &Group, at: Moment) -> Vec<Vec<QuotaMachines<'_>>> {
+    let part = |machine, sort, count| QuotaMachines { machine, sort, count };
     let new = &group.machine;
     let (wanted, there) = (group.wanted, group.there);
     let old = group.was.as_ref().filter(|old| !takes_the_same(old, new));
@@ -169,7 +169,7 @@ fn takes_the_same(one: &Machine, other: &Machine) -> bool {
 }
 
 /// `3 machines and 1 surge of SCS-4V-16, in place of 2 of SCS-2V-8, 1 for the router`
-fn why(parts: &[Part<'_>], besides: &[(u64, &str)], words: &Words) -> String {
+fn why(parts: &[QuotaMachines<'_>], besides: &[(u64, &str)], words: &Words) -> String {
     let mut coming: BTreeMap<String, [u64; 2]> = BTreeMap::new();
     let mut going: BTreeMap<String, u64> = BTreeMap::new();
     for part in parts.iter().filter(|part| part.count > 0) {

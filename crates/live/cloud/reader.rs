@@ -7,7 +7,7 @@ use capstan_kustomize::render::RenderedObject;
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_yaml::Value;
 
-use super::brought::{Brought, Made};
+use super::brought::{CloudObjectNeeds, ControllerObject};
 use super::identity::Identity;
 use super::machine::Machine;
 use super::new_cluster::NewCluster;
@@ -43,11 +43,11 @@ pub(super) trait CloudReader: Sync {
         &self,
         _object: &RenderedObject,
         _live: &LiveObjects,
-    ) -> Option<(Identity, FieldPath, Brought)> {
+    ) -> Option<(Identity, FieldPath, CloudObjectNeeds)> {
         None
     }
     /// What an object makes, so that the cloud need not have it before the merge.
-    fn made(&self, _object: &RenderedObject) -> Option<Made> {
+    fn made(&self, _object: &RenderedObject) -> Option<ControllerObject> {
         None
     }
     /// The kinds that the provider works on with a cluster's own credential, of the group

@@ -6,9 +6,9 @@ use capstan_model::object::{FieldPath, ObjectId};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
     /// Worth reading.
-    Told,
+    Notable,
     /// It could not be found out.
-    Untold,
+    Unknown,
     /// It cannot be.
     Impossible,
 }

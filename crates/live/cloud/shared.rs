@@ -9,7 +9,7 @@ use super::reason::{CloudReason, Weight};
 
 /// What another proposal needs of the same account.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Elsewhere {
+pub struct OtherProposal {
     /// What it is called: `gauss/peu02 at 3f2a91c`.
     pub who: String,
     /// What it needs.
@@ -21,7 +21,7 @@ pub struct Elsewhere {
 pub fn exceeded_together(
     ask: &CloudAsk,
     own: &[Need],
-    others: &[Elsewhere],
+    others: &[OtherProposal],
     facts: &CloudFacts,
 ) -> Vec<CloudReason> {
     let mut said = Vec::new();
@@ -45,7 +45,7 @@ pub fn exceeded_together(
         let (object, field) = ask.named_by.clone();
         said.push(CloudReason {
             kind: "QuotaShared",
-            weight: Weight::Told,
+            weight: Weight::Notable,
             message: format!(
                 "{}: {} more needed ({}) besides {}, {} free of {}: each fits alone, but both together do not",
                 ask.words.resource(need.resource),

@@ -11,7 +11,7 @@ use crate::cloud::ask::asks_in;
 use crate::cloud::facts::{CloudFacts, Image, MachineType, Quota, Resource};
 use crate::cloud::identity::{CloudKind, CredentialHolder, Identity};
 use crate::cloud::machine::Machine;
-use crate::cloud::named::Named;
+use crate::cloud::named::CloudSelector;
 use crate::cloud::new_cluster::NewCluster;
 use crate::cloud::verdict::judge;
 use crate::cloud::words::Words;
@@ -110,7 +110,7 @@ impl CloudReader for Pastures {
         let at = FieldPath::of_keys(["spec", "template", "spec"]);
         let named = |key: &str| {
             let name = text(value, &format!("/spec/template/spec/{key}"))?;
-            Some((Named::name(&name), at.key(key)))
+            Some((CloudSelector::name(&name), at.key(key)))
         };
         Some(Machine {
             is_read: true,

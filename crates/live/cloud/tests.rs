@@ -4,7 +4,7 @@ use capstan_kustomize::render::{Folders, RenderedObject, render};
 use capstan_kustomize::schema::Schemas;
 use capstan_model::kinds::KindReader;
 use capstan_model::tree::RepoPath;
-use capstan_plan::classes::Elsewhere as Classes;
+use capstan_plan::classes::ClassesElsewhere as Classes;
 use capstan_plan::merge::AppliedBy;
 use capstan_test_support::Files;
 use serde_json::{Value, json};
@@ -339,12 +339,12 @@ fn what_is_not_free_is_said_with_its_numbers() {
     );
     // Of another proposal it is only said.
     let own = needs(&asks[0], &facts);
-    let other = Elsewhere { who: "gauss/peu02 at 3f2a91c".to_owned(), needs: vec![their] };
+    let other = OtherProposal { who: "gauss/peu02 at 3f2a91c".to_owned(), needs: vec![their] };
     assert_eq!(
         exceeded_together(&asks[0], &own, &[other], &facts),
         [CloudReason {
             kind: "QuotaShared",
-            weight: Weight::Told,
+            weight: Weight::Notable,
             message: "instances: 4 more needed (3 machines and 1 surge of SCS-4V-16) besides 1 of gauss/peu02 at 3f2a91c, 4 \
              free of 10: each fits alone, but both together do not"
                 .to_owned(),
@@ -529,7 +529,7 @@ fn what_was_not_answered_is_not_known_and_never_refused() {
         CloudFacts { machine_types: Err(away()), compute: Err(away()), zones: Err(away()), ..cloud() };
     let reasons = judge(&asks[0], &facts, &[]);
     assert!(
-        !reasons.is_empty() && reasons.iter().all(|reason| reason.weight == Weight::Untold),
+        !reasons.is_empty() && reasons.iter().all(|reason| reason.weight == Weight::Unknown),
         "{reasons:?}"
     );
     let messages: Vec<&str> = reasons.iter().map(|reason| reason.message.as_str()).collect();
@@ -546,7 +546,7 @@ fn a_managed_topology_is_not_judged_and_that_is_said() {
     let objects = rendered(&text);
     let said = unjudged(&objects, &LiveObjects::default(), &[]);
     assert_eq!(said.len(), 1);
-    assert_eq!((said[0].kind, said[0].weight), ("CloudDemandUnknown", Weight::Told));
+    assert_eq!((said[0].kind, said[0].weight), ("CloudDemandUnknown", Weight::Notable));
     assert_eq!(said[0].object.to_string(), "Cluster my-org/peu01");
     assert_eq!(unjudged(&rendered(&whole()), &LiveObjects::default(), &[]), []);
 }
@@ -687,7 +687,7 @@ fn an_unknown_version_is_reported_by_name_and_never_misread() {
         ["OpenStackCluster peu01", "OpenStackMachineTemplate cp", "OpenStackMachineTemplate md"]
     );
     assert!(
-        said.iter().all(|reason| reason.weight == Weight::Untold && reason.kind == "CloudVersionUnknown")
+        said.iter().all(|reason| reason.weight == Weight::Unknown && reason.kind == "CloudVersionUnknown")
     );
     assert_eq!(
         said[0].message,

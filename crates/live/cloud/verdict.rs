@@ -7,7 +7,7 @@ use capstan_plan::upgrade::Rollout;
 
 use super::ask::{CloudAsk, unread};
 use super::facts::{CloudFacts, Unanswered};
-use super::names::{self, Found};
+use super::names::{self, NameReasons};
 use super::quota::{Need, needs};
 use super::reason::{CloudReason, Weight};
 use super::table::ALL;
@@ -31,7 +31,7 @@ fn of_topologies(after: &[RenderedObject]) -> Vec<CloudReason> {
     let reason = |cluster: &RenderedObject| {
         CloudReason {
         kind: "CloudDemandUnknown",
-        weight: Weight::Told,
+        weight: Weight::Notable,
         message: "the cloud resources of its machines come from its class and variables, which Capstan does not check"
             .to_owned(),
         object: cluster.id.clone(),
@@ -44,7 +44,7 @@ fn of_topologies(after: &[RenderedObject]) -> Vec<CloudReason> {
 /// What an account's cloud cannot give one folder. `beside` is what other folders of the same commit need of the same
 /// account, each with its name: they come together.
 pub fn judge(ask: &CloudAsk, facts: &CloudFacts, beside: &[(String, Vec<Need>)]) -> Vec<CloudReason> {
-    let mut found = Found { words: ask.words, made: ask.made.clone(), reasons: Vec::new() };
+    let mut found = NameReasons { words: ask.words, made: ask.made.clone(), reasons: Vec::new() };
     names::judge(ask, facts, &mut found);
     let (object, field) = &ask.named_by;
     for need in needs(ask, facts) {

@@ -1,7 +1,7 @@
 //! A verdict in the making: why machines change, how sure that is, and what becomes of them.
 
 use capstan_model::object::{FieldPath, ObjectId};
-use capstan_plan::upgrade::{Certainty, Course, Effect, Rollout};
+use capstan_plan::upgrade::{Certainty, Course, Rollout, RolloutEffect};
 
 /// What is found about one owner.
 #[derive(Debug, Default)]
@@ -104,7 +104,7 @@ impl CourseFindings {
         // Scaling replaces no machines: it is the reason only if there is no other.
         if self.because.is_empty() {
             self.because = std::mem::take(&mut self.scaling);
-            self.course.effect = Effect::Scales;
+            self.course.effect = RolloutEffect::Scales;
         }
         if self.because.is_empty() {
             return None;

@@ -6,7 +6,7 @@
 use super::by_id::{ById, by_id};
 use capstan_kustomize::render::{RenderedObject, in_versions_of};
 use capstan_kustomize::schema::Schemas;
-use capstan_plan::classes::{ClassRef, Classes, Elsewhere};
+use capstan_plan::classes::{ClassRef, Classes, ClassesElsewhere};
 use capstan_yaml::Value;
 
 /// Both sides, in the versions of one another.
@@ -19,7 +19,7 @@ struct TreeSide<'a> {
 }
 
 impl<'a> InOneVersion<'a> {
-    pub(super) fn of(elsewhere: &'a Elsewhere, schemas: &Schemas) -> Self {
+    pub(super) fn of(elsewhere: &'a ClassesElsewhere, schemas: &Schemas) -> Self {
         let all = |classes: &'a Classes| -> Vec<RenderedObject> {
             classes.0.values().flat_map(|found| found.objects()).cloned().collect()
         };

@@ -13,7 +13,7 @@ use capstan_kustomize::render::RenderedObject;
 use capstan_kustomize::schema::Schemas;
 use capstan_model::kinds::is_cluster;
 use capstan_model::object::FieldPath;
-use capstan_plan::classes::Elsewhere;
+use capstan_plan::classes::ClassesElsewhere;
 use capstan_plan::merge::AppliedBy;
 use capstan_plan::templates::{Naming, TemplateNames, name_templates};
 use capstan_plan::upgrade::{Certainty, Rollout};
@@ -28,7 +28,7 @@ pub fn rollouts_live(
     before: &[RenderedObject],
     after: &[RenderedObject],
     names: [&TemplateNames; 2],
-    elsewhere: &Elsewhere,
+    elsewhere: &ClassesElsewhere,
     schemas: &Schemas,
 ) -> Vec<Rollout> {
     let [names_before, names_after] = names;
@@ -70,7 +70,7 @@ mod tests {
     use capstan_plan::templates::{LiveTemplate, SpecDigest};
 
     fn live(before: &[RenderedObject], after: &[RenderedObject], names: [&TemplateNames; 2]) -> Vec<Rollout> {
-        rollouts_live(before, after, names, &Elsewhere::default(), Schemas::built_in())
+        rollouts_live(before, after, names, &ClassesElsewhere::default(), Schemas::built_in())
     }
 
     fn tree(replicas: u32, version: &str, spec: &str) -> Vec<RenderedObject> {
@@ -112,7 +112,7 @@ mod tests {
             summary_of(&live(&was, is, [&names(&[(A, "md-x")]), &names(after)]))
         };
         // What is written out and means the same stays the live object that it is: in Git alone it rolls.
-        let (elsewhere, schemas) = (Elsewhere::default(), Schemas::built_in());
+        let (elsewhere, schemas) = (ClassesElsewhere::default(), Schemas::built_in());
         let from_git = rollouts(&was, &is(A_WITH_DEFAULT), AppliedBy::Reconciler, &elsewhere, schemas);
         assert_eq!(summary_of(&from_git), format!("5 offline {rolls}"));
         assert_eq!(with(&is(A_WITH_DEFAULT), &[(A_WITH_DEFAULT, "md-x")]), "nothing");

@@ -23,7 +23,10 @@ pub(super) struct OwnFields {
 pub(super) fn own_fields(pair: FieldPair<'_>, kind: &str, versions: &[&str]) -> OwnFields {
     let unread = |object: &Value| {
         let api_version = object.at("/apiVersion").and_then(Value::as_str);
-        Some(KindReader::ControlPlanes.told(kind, KindReader::ControlPlanes.unread(kind, api_version)?))
+        Some(
+            KindReader::ControlPlanes
+                .describe_unread(kind, KindReader::ControlPlanes.unread(kind, api_version)?),
+        )
     };
     let why = unread(pair.before).or_else(|| unread(pair.after));
     let mut found = match (kind, &why) {

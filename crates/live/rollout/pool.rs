@@ -51,7 +51,7 @@ impl ClusterChange<'_> {
                 if let Some(api_version) = api_version.filter(|_| KindReader::Pools.knows(kind)) {
                     notes.push(format!(
                         "It is unknown which of its fields replace instances: {}.",
-                        KindReader::Pools.told(kind, api_version)
+                        KindReader::Pools.describe_unread(kind, api_version)
                     ));
                 }
             }

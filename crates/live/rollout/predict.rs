@@ -16,7 +16,7 @@ use capstan_kustomize::render::{RenderedObject, in_versions_of};
 use capstan_kustomize::schema::Schemas;
 use capstan_model::kinds::preflight::PreflightCheck;
 use capstan_model::kinds::{KindRole, Workers, is_cluster, role_of};
-use capstan_plan::classes::Elsewhere;
+use capstan_plan::classes::ClassesElsewhere;
 use capstan_plan::merge::AppliedBy;
 use capstan_plan::upgrade::Rollout;
 use capstan_yaml::Value;
@@ -32,7 +32,7 @@ pub fn rollouts(
     before: &[RenderedObject],
     after: &[RenderedObject],
     applied: AppliedBy,
-    elsewhere: &Elsewhere,
+    elsewhere: &ClassesElsewhere,
     schemas: &Schemas,
 ) -> Vec<Rollout> {
     predict(before, after, applied, &LiveNames::default(), elsewhere, schemas)
@@ -44,7 +44,7 @@ pub(super) fn predict(
     after: &[RenderedObject],
     applied: AppliedBy,
     live: &LiveNames,
-    elsewhere: &Elsewhere,
+    elsewhere: &ClassesElsewhere,
     schemas: &Schemas,
 ) -> Vec<Rollout> {
     // What one API version only spells otherwise than another replaces nothing. A change may go back to an older

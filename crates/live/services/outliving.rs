@@ -147,7 +147,7 @@ pub struct CleanupStatus {
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub left: Vec<Outliving>,
     /// How many there are beyond these.
-    #[serde(default, skip_serializing_if = "is_none_beyond")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub more: usize,
     /// Why it is unknown what is left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -155,7 +155,7 @@ pub struct CleanupStatus {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands on a reference")]
-const fn is_none_beyond(more: &usize) -> bool {
+const fn is_zero(more: &usize) -> bool {
     *more == 0
 }
 

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::file_error::FileError;
 pub use self::place::{Place, Position};
-pub use self::rule::{Change, RuleEntry};
+pub use self::rule::{RuleEntry, SeverityChange};
 pub use self::severities::{Severities, SeverityLevel, SeverityRefused};
 use crate::object::{FieldPath, ObjectId};
 use crate::tree::RepoPath;

@@ -10,12 +10,12 @@ use super::Severity;
 pub struct RuleEntry {
     id: &'static str,
     severity: Severity,
-    change: Change,
+    change: SeverityChange,
 }
 
 /// Whether the settings may change a rule's severity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Change {
+pub enum SeverityChange {
     /// `error`, `warning` or `off`, as they like.
     Free,
     /// It is an error for ever, whatever settings or commands say: what it finds breaks clusters, or opens one to those
@@ -24,7 +24,7 @@ pub enum Change {
 }
 
 impl RuleEntry {
-    pub(super) const fn new(id: &'static str, severity: Severity, change: Change) -> Self {
+    pub(super) const fn new(id: &'static str, severity: Severity, change: SeverityChange) -> Self {
         Self { id, severity, change }
     }
 
@@ -39,7 +39,7 @@ impl RuleEntry {
     }
 
     /// Whether the settings may change that.
-    pub const fn change(&self) -> Change {
+    pub const fn change(&self) -> SeverityChange {
         self.change
     }
 }

@@ -5,8 +5,8 @@
 //! compares the two.
 
 use super::Severity::{Error, Warning};
-use super::rule::Change::{Free, Never};
 use super::rule::RuleEntry;
+use super::rule::SeverityChange::{Free, Never};
 
 /// Makes the constants and the list of them from one table, so that no entry is in one alone.
 macro_rules! entries {
@@ -24,6 +24,7 @@ macro_rules! entries {
 entries! {
     ALIAS_WRITTEN_OUT: "alias-written-out", Warning, Free;
     AMBIGUOUS_MATCH: "ambiguous-match", Error, Free;
+    API_VERSION_ENDS: "api-version-ends", Warning, Free;
     API_VERSION_LEAVES_FIELD: "api-version-leaves-field", Warning, Free;
     API_VERSION_NOT_SERVED: "api-version-not-served", Warning, Free;
     AUTOSCALER_OWNS_REPLICAS: "autoscaler-owns-replicas", Warning, Free;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::rule::{Change, RuleEntry};
+use super::rule::{RuleEntry, SeverityChange};
 use super::{Finding, Severity, rules};
 
 /// What a settings file may say of a rule.
@@ -41,7 +41,7 @@ impl Severities {
     /// Where no rule has that id, or the rule may not be changed (to `error` it always may).
     pub fn set(&mut self, id: &str, level: SeverityLevel) -> Result<(), SeverityRefused> {
         let rule = rules::named(id).ok_or_else(|| SeverityRefused::Unknown(id.to_owned()))?;
-        if rule.change() == Change::Never && level != SeverityLevel::Error {
+        if rule.change() == SeverityChange::Never && level != SeverityLevel::Error {
             return Err(SeverityRefused::Fixed(rule.id()));
         }
         self.0.insert(rule.id(), level);

@@ -81,7 +81,7 @@ fn row(group: &str, kind: &str) -> Option<&'static KindRow> {
 fn row_of_fragment(group: Option<&str>, kind: &str) -> Option<&'static KindRow> {
     match group {
         Some(group) => row(group, kind),
-        None => rows_for(kind).find(|row| row.is_told_by_kind(kind)),
+        None => rows_for(kind).find(|row| row.names_kind(kind)),
     }
 }
 

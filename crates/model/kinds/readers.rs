@@ -166,7 +166,7 @@ impl KindReader {
     }
 
     /// Says that fields of such an object are not read: it ends a sentence that names the object.
-    pub fn told(self, kind: &str, api_version: &str) -> String {
+    pub fn describe_unread(self, kind: &str, api_version: &str) -> String {
         let versions = self.of_kind(kind, api_version).flat_map(|known| known.versions);
         let versions: Vec<String> = versions.map(|version| (*version).to_owned()).collect();
         let known = match versions.as_slice() {
@@ -211,11 +211,11 @@ mod tests {
             assert_eq!(reader.unread(kind, None), None, "a part says no version");
         }
         assert_eq!(
-            Hosts.told("Metal3Cluster", "infrastructure.cluster.x-k8s.io/v1"),
+            Hosts.describe_unread("Metal3Cluster", "infrastructure.cluster.x-k8s.io/v1"),
             "`infrastructure.cluster.x-k8s.io/v1` is not read here (v1beta1 and v1beta2 are)"
         );
         assert_eq!(
-            CloudPreflight.told("Volume", "openstack.k-orc.cloud/v1"),
+            CloudPreflight.describe_unread("Volume", "openstack.k-orc.cloud/v1"),
             "`openstack.k-orc.cloud/v1` is not read here (v1alpha1 is)"
         );
     }

@@ -173,7 +173,7 @@ impl KindRow {
     }
 
     /// Whether the kind alone says enough: a whole group's row needs the group.
-    pub(super) fn is_told_by_kind(&self, kind: &str) -> bool {
+    pub(super) fn names_kind(&self, kind: &str) -> bool {
         self.kinds.iter().any(|pattern| *pattern != "*" && fits(pattern, kind))
     }
 

@@ -75,6 +75,49 @@ fn is_bootstrap_token(word: &str) -> bool {
     })
 }
 
+/// Addresses of webhooks whose path is a key.
+const WEBHOOKS: &[&str] = &[
+    "api.telegram.org/bot",
+    "discord.com/api/webhooks/",
+    "discordapp.com/api/webhooks/",
+    "events.pagerduty.com/integration/",
+    "hooks.slack.com/",
+    "hooks.zapier.com/hooks/",
+    "outlook.office.com/webhook/",
+    "webhook.office.com/webhookb2/",
+];
+
+/// Parameters of URLs whose values let somebody in: signatures of Azure, Amazon and Google, and keys.
+const PARAMETERS: &[&str] =
+    &["code", "key", "sig", "signature", "x-amz-security-token", "x-amz-signature", "x-goog-signature"];
+
+/// Marks of hashed passwords, as crypt(3) and htpasswd write them.
+const HASHES: &[&str] = &["$1$", "$2a$", "$2b$", "$2y$", "$5$", "$6$", "$apr1$", "$argon2", "$y$"];
+
+/// Fields of a `config.json` of Docker that hold a login.
+const DOCKER: &[&str] = &["\"auth\"", "\"identitytoken\"", "\"registrytoken\""];
+
+/// Whether a text holds a login in a known form: a URL that lets somebody in, a hashed password, a login of Docker.
+pub fn has_login_form(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    let is_signed = || {
+        let parameters = lower.split(['?', '&', ';']).skip(1).filter_map(|part| part.split_once('='));
+        let is_given = |value: &str| value.chars().take_while(|c| !c.is_whitespace()).count() >= 4;
+        let mut signs = parameters.filter(|(name, _)| PARAMETERS.contains(&name.trim_start_matches("amp;")));
+        signs.any(|(_, value)| is_given(value) && !value.starts_with("${"))
+    };
+    let is_of_docker = || {
+        let values = DOCKER.iter().flat_map(|name| lower.split(name).skip(1));
+        let mut values =
+            values.filter_map(|rest| rest.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"'));
+        values.any(|value| !value.starts_with(['"', '$']))
+    };
+    WEBHOOKS.iter().any(|webhook| lower.contains(webhook))
+        || HASHES.iter().any(|hash| text.contains(hash))
+        || is_signed()
+        || is_of_docker()
+}
+
 /// The shortest text that is taken for random: 32 letters of base64 are a key of 192 bits.
 const RANDOM: usize = 32;
 
@@ -155,6 +198,38 @@ mod tests {
             "",
         ] {
             assert!(!has_token_form(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn logins_are_known_by_their_forms() {
+        for text in [
+            r#"{"auths":{"x":{"auth":"dXNlcjpwYXNz"}}}"#,
+            r#"{ "auths": { "x": { "identitytoken" : "abc" } } }"#,
+            "https://hooks.slack.com/services/T0000/B0000/XXXX",
+            "https://discord.com/api/webhooks/1/abc",
+            "https://acme.webhook.office.com/webhookb2/1@2/IncomingWebhook/3",
+            "https://x.blob.core.windows.net/?sv=2020&sig=abcd%3D",
+            "?sv=2020&amp;sig=abcd%3D",
+            "https://b.s3.amazonaws.com/a?X-Amz-Expires=60&X-Amz-Signature=0123",
+            "https://maps.example.com/api?key=abcd",
+            "admin:$apr1$abc$def",
+            "$2y$05$abcdefgh",
+        ] {
+            assert!(has_login_form(text), "{text}");
+        }
+        for text in [
+            "",
+            "https://hooks.example.com/a",
+            "https://x.example.com/?sv=2020&name=a",
+            "https://x.example.com/?sig=${SIG}",
+            "key=abcd",
+            r#"{"auths":{"x":{"auth":""}}}"#,
+            r#"{"auth":{"type":"none"}}"#,
+            "costs 1$ or 2$",
+            "sha256$",
+        ] {
+            assert!(!has_login_form(text), "{text}");
         }
     }
 

@@ -6,6 +6,6 @@ mod forms;
 mod names;
 mod text;
 
-pub use forms::{has_random_form, has_token_form};
+pub use forms::{has_login_form, has_random_form, has_token_form};
 pub use names::{names_secret, words};
 pub use text::{is_secret, is_variable, without_secrets};

@@ -91,7 +91,7 @@ fn value_after(text: &str, start: usize, end: usize) -> Option<(usize, usize)> {
         return None;
     }
     let (written, from) = value_begins(text, start, end)?;
-    if is_value && (written == PairSyntax::Flag || !stands_beside_secret(text, start)) {
+    if is_value && (written == PairSyntax::Flag || !is_beside_secret(text, start)) {
         return None;
     }
     let (from, to) = value_span(text, start, from, written)?;
@@ -330,13 +330,13 @@ fn is_entry(content: &str) -> bool {
 }
 
 /// Whether a `name` or `key` that names a secret is beside the `value` that begins at `start`.
-fn stands_beside_secret(text: &str, start: usize) -> bool {
+fn is_beside_secret(text: &str, start: usize) -> bool {
     let (item, own) = item_around(text, start);
     let mut at = 0;
     while let Some((from, to)) = next_name(item, at) {
         at = to;
         let word = &item[from..to];
-        let stands_beside = || match own {
+        let is_beside = || match own {
             None => true,
             Some(column) => {
                 let line_start = item[..from].rfind('\n').map_or(0, |at| at + 1);
@@ -346,7 +346,7 @@ fn stands_beside_secret(text: &str, start: usize) -> bool {
             }
         };
         if matches!(word, "name" | "key")
-            && stands_beside()
+            && is_beside()
             && let Some((PairSyntax::Colon, begins)) = value_begins(item, from, to)
             && let Some((from, to)) = next_name(item, begins)
             && item[begins..from].chars().all(|c| matches!(c, '"' | '\'' | '\\'))

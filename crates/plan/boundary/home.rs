@@ -14,7 +14,7 @@ use capstan_model::object::{FieldPath, ObjectId};
 
 /// Whether objects of a kind have a namespace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Scope {
+pub enum KindScope {
     /// Each object is in a namespace.
     Namespaced,
     /// They belong to the whole management cluster.
@@ -23,7 +23,7 @@ pub enum Scope {
 
 /// The scopes of kinds, from the API server's discovery.
 #[derive(Debug, Clone, Default)]
-pub struct Scopes(BTreeMap<(String, String), Scope>);
+pub struct Scopes(BTreeMap<(String, String), KindScope>);
 
 /// Kinds without a namespace: group and kind. Those that every API server has, and those of providers that are asked
 /// about before a merge, when no API server is.
@@ -57,19 +57,19 @@ const CLUSTER_SCOPED: &[(&str, &str)] = &[
 
 impl Scopes {
     /// What discovery says of a kind.
-    pub fn insert(&mut self, group: &str, kind: &str, scope: Scope) {
+    pub fn insert(&mut self, group: &str, kind: &str, scope: KindScope) {
         self.0.insert((group.to_owned(), kind.to_owned()), scope);
     }
 
     /// The scope of a kind. `None` if it is unknown, as for a kind that the API server does not serve.
-    pub fn of(&self, group: &str, kind: &str) -> Option<Scope> {
+    pub fn of(&self, group: &str, kind: &str) -> Option<KindScope> {
         let declared = self.0.get(&(group.to_owned(), kind.to_owned())).copied();
-        declared.or_else(|| CLUSTER_SCOPED.contains(&(group, kind)).then_some(Scope::Cluster))
+        declared.or_else(|| CLUSTER_SCOPED.contains(&(group, kind)).then_some(KindScope::Cluster))
     }
 
     /// An unknown kind counts as namespaced, so that it stays inside the boundary.
     pub(super) fn has_namespace(&self, id: &ObjectId) -> bool {
-        self.of(&id.group, &id.kind) != Some(Scope::Cluster)
+        self.of(&id.group, &id.kind) != Some(KindScope::Cluster)
     }
 }
 

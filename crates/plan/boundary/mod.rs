@@ -61,7 +61,7 @@ use capstan_model::ids::ClusterId;
 use capstan_model::kinds::is_cluster;
 use capstan_model::object::{FieldPath, ObjectId};
 
-pub use home::{FolderHome, Scope, Scopes, place_in_namespaces};
+pub use home::{FolderHome, KindScope, Scopes, place_in_namespaces};
 pub use neighbours::{Around, Neighbours};
 pub use outside::{Beyond, ForeignObject, is_of_ownership};
 pub use reach::LiveCluster;

@@ -23,7 +23,7 @@ const REFERENCES: [&str; 2] = ["ref", "templateRef"];
 
 /// What is applied elsewhere before and after a change.
 #[derive(Debug, Clone, Default)]
-pub struct Elsewhere {
+pub struct ClassesElsewhere {
     pub before: Classes,
     pub after: Classes,
 }
@@ -32,16 +32,16 @@ pub struct Elsewhere {
 ///
 /// As JSON a list of `[class, found]`; a found object is written as its value and its file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Vec<(ClassRef, Arc<Found>)>", into = "Vec<(ClassRef, Arc<Found>)>")]
-pub struct Classes(pub BTreeMap<ClassRef, Arc<Found>>);
+#[serde(from = "Vec<(ClassRef, Arc<FoundClass>)>", into = "Vec<(ClassRef, Arc<FoundClass>)>")]
+pub struct Classes(pub BTreeMap<ClassRef, Arc<FoundClass>>);
 
-impl From<Vec<(ClassRef, Arc<Found>)>> for Classes {
-    fn from(found: Vec<(ClassRef, Arc<Found>)>) -> Self {
+impl From<Vec<(ClassRef, Arc<FoundClass>)>> for Classes {
+    fn from(found: Vec<(ClassRef, Arc<FoundClass>)>) -> Self {
         Self(found.into_iter().collect())
     }
 }
 
-impl From<Classes> for Vec<(ClassRef, Arc<Found>)> {
+impl From<Classes> for Vec<(ClassRef, Arc<FoundClass>)> {
     fn from(classes: Classes) -> Self {
         classes.0.into_iter().collect()
     }
@@ -49,7 +49,7 @@ impl From<Classes> for Vec<(ClassRef, Arc<Found>)> {
 
 /// One class, with the templates that it names.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Found {
+pub struct FoundClass {
     /// What it is.
     outcome: ClassOutcome,
     /// The digest of everything that the outcome was computed from.
@@ -69,15 +69,15 @@ enum ClassOutcome {
 }
 
 /// Two are equal if they were computed from the same content.
-impl PartialEq for Found {
+impl PartialEq for FoundClass {
     fn eq(&self, other: &Self) -> bool {
         self.content == other.content
     }
 }
 
-impl Eq for Found {}
+impl Eq for FoundClass {}
 
-impl Found {
+impl FoundClass {
     fn new(outcome: ClassOutcome, content: &Value) -> Self {
         Self { outcome, content: SpecDigest::of(content) }
     }
@@ -106,7 +106,7 @@ impl Found {
 
 impl Classes {
     /// What became of a class.
-    pub fn find(&self, class: &ClassRef) -> Option<&Found> {
+    pub fn find(&self, class: &ClassRef) -> Option<&FoundClass> {
         self.0.get(class).map(AsRef::as_ref)
     }
 }
@@ -119,10 +119,10 @@ pub fn look_up(
     class: &ClassRef,
     roots: &BTreeSet<Root>,
     mut render: impl FnMut(&Root) -> Arc<Result<Vec<RenderedObject>, String>>,
-) -> Found {
+) -> FoundClass {
     let name = &class.name;
     if roots.len() > MOST_ROOTS {
-        return Found::unknown(format!(
+        return FoundClass::unknown(format!(
             "ClusterClass `{name}` is applied with {}: more than the {MOST_ROOTS} places that Capstan looks at.",
             list(&few(roots, NAMED, "more"))
         ));
@@ -132,7 +132,7 @@ pub fn look_up(
         match render(root).as_ref() {
             Ok(objects) => held.extend(held_in(objects, class, root)),
             Err(why) => {
-                return Found::unknown(format!(
+                return FoundClass::unknown(format!(
                     "ClusterClass `{name}` is applied with {root}, which cannot be rendered: {why}."
                 ));
             }
@@ -145,8 +145,8 @@ pub fn look_up(
         }
     }
     match different.as_slice() {
-        [] => Found::new(ClassOutcome::Nowhere, &Value::Null),
-        [one] => Found::new(ClassOutcome::Known(one.objects.clone()), &one.content),
+        [] => FoundClass::new(ClassOutcome::Nowhere, &Value::Null),
+        [one] => FoundClass::new(ClassOutcome::Known(one.objects.clone()), &one.content),
         several => {
             let files: BTreeSet<&String> = several.iter().map(|one| &one.file).collect();
             let stands = if files.len() == several.len() {
@@ -157,7 +157,7 @@ pub fn look_up(
             let why = format!("ClusterClass `{name}` {stands}, and they differ.");
             let contents: Vec<&Value> = several.iter().map(|one| &one.content).collect();
             let content = json!([why, contents]);
-            Found::new(ClassOutcome::Unknown(why), &content)
+            FoundClass::new(ClassOutcome::Unknown(why), &content)
         }
     }
 }

@@ -24,7 +24,7 @@ mod root;
 mod tests;
 mod users;
 
-pub use found::{Classes, Elsewhere, Found, look_up};
+pub use found::{Classes, ClassesElsewhere, FoundClass, look_up};
 pub use index::{ClassIndex, has_class};
 pub use root::Root;
 pub use users::{ClassRef, class_names, classes_used, named_elsewhere};

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::layout::discover;
-use crate::path::Standing;
+use crate::path::TargetPosition;
 use crate::release::Catalogue;
 use crate::settings::RepositorySettings;
 use capstan_model::finding::FileError;
@@ -169,7 +169,7 @@ fn a_provider_comes_from_the_first_that_names_one() {
         let mut settings =
             RepositorySettings::default().for_target(&cluster.folder.target(), None, None).unwrap();
         settings.provider = (!rule.is_empty()).then(|| capstan_model::ids::Provider::new(rule));
-        let standing = Standing::of(&cluster, &settings, &Catalogue::read(&tree, &layout));
+        let standing = TargetPosition::of(&cluster, &settings, &Catalogue::read(&tree, &layout));
         let provider = standing.provider.as_ref().map_or("unknown", |provider| provider.as_str());
         let release = standing.release.as_ref().map_or("-", |id| id.as_str());
         assert_eq!(format!("{provider} {release}"), expected, "{files:?}");

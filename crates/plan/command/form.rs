@@ -54,7 +54,7 @@ fn cluster_of(fields: &BTreeMap<&'static str, Vec<Vec<&str>>>) -> Result<Cluster
     let lines = |field: &'static str| match fields.get(field).map(Vec::as_slice) {
         None => Ok(Vec::new()),
         Some([lines]) => Ok(answered(lines)),
-        Some(_) => Err(error(field, "is there twice")),
+        Some(_) => Err(error(field, "occurs twice")),
     };
     let one = |field: &'static str| match lines(field)?.as_slice() {
         [] => Err(error(field, "is empty")),
@@ -145,7 +145,7 @@ mod tests {
             ),
             (
                 form("a/b", "aws/v22.0.0", "A=1\n\n### Values of its variables\n\nA=1"),
-                "**Values of its variables** is there twice.",
+                "**Values of its variables** occurs twice.",
             ),
             ("### Cluster to create\n\na/b\n".to_owned(), "**Release to create it from** is empty."),
         ];

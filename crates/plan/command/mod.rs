@@ -25,7 +25,7 @@ pub use form::{CREATE_FORM, parse_issue};
 pub use hearing::{CommentId, Hearing, Readers, Right, Wording, hear, is_just_after};
 pub use owners::{CODE_OWNERS_FILES, CodeOwners};
 pub use parse::{Address, CommandError, MAX_COMMANDS, parse};
-pub use rights::{Asker, Denied, Judged, Place, Team, judge};
+pub use rights::{Asker, CommandPlace, Denied, RightsVerdict, Team, judge};
 pub use seen::{Push, Unseen, unseen};
 
 /// A text in a table's cell, where a bar ends the cell even inside a code span.

@@ -38,6 +38,18 @@ pub enum CommandError {
 }
 
 impl CommandError {
+    /// What was written, for the audit trail: short, on one line.
+    pub fn written(&self) -> String {
+        match self {
+            Self::Unknown { word, .. } => quoted(word),
+            // It would have values of variables.
+            Self::Arguments { verb: verb @ Verb::Create, .. } => verb.word().to_owned(),
+            Self::Arguments { verb, given, .. } => quoted(&format!("{} {given}", verb.word())),
+            Self::Form { field, .. } => format!("the form's field {field}"),
+            Self::TooMany => format!("more than {MAX_COMMANDS} commands"),
+        }
+    }
+
     /// The answer to the comment's author, in Markdown.
     pub fn answer(&self, prefix: &CommandPrefix) -> String {
         match self {

@@ -2,14 +2,14 @@
 //!
 //! *Guarantee*: only the settings and the `CODEOWNERS` of the default branch decide, and GitHub's word about who a
 //! user is. Nothing that a pull request brings decides. Whether a user belongs to a team costs a call, so it is
-//! asked only if it decides ([`Judged::Ask`]).
+//! asked only if it decides ([`RightsVerdict::Ask`]).
 
 use std::collections::BTreeMap;
 
 use super::hearing::Right;
 use super::owners::CodeOwners;
 use crate::settings::{CommandSettings, FOLDER_FILE, Principal};
-use crate::verbs::{Effect, Needs, Verb};
+use crate::verbs::{NeededRight, Verb, VerbEffect};
 
 /// A team of an organisation.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -33,7 +33,7 @@ pub struct Asker<'a> {
 
 /// Where a command is given.
 #[derive(Debug, Clone, Copy)]
-pub struct Place<'a> {
+pub struct CommandPlace<'a> {
     /// The clusters that it is about.
     pub clusters: &'a [String],
     /// Who opened the pull request, if its head is in a fork.
@@ -56,7 +56,7 @@ pub enum Denied {
 
 /// The judgement of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Judged {
+pub enum RightsVerdict {
     /// They may.
     Allowed,
     /// They may not.
@@ -69,17 +69,17 @@ pub enum Judged {
 pub fn judge(
     verb: Verb,
     asker: Asker<'_>,
-    place: Place<'_>,
+    place: CommandPlace<'_>,
     settings: &CommandSettings,
     owners: &CodeOwners,
-) -> Judged {
-    if verb.effect() != Effect::Notes
+) -> RightsVerdict {
+    if verb.effect() != VerbEffect::Notes
         && place.fork_author.is_some_and(|author| author.eq_ignore_ascii_case(asker.login))
     {
-        return Judged::Denied(Denied::ForkAuthor);
+        return RightsVerdict::Denied(Denied::ForkAuthor);
     }
     if asker.right == Right::Admin {
-        return Judged::Allowed;
+        return RightsVerdict::Allowed;
     }
     let by_default = [default_principal(verb.needs())];
     let one = |cluster: Option<&String>| {
@@ -88,18 +88,18 @@ pub fn judge(
         judge_one(asker, said.unwrap_or(&by_default), owned.as_deref(), cluster)
     };
     // A right to one cluster is not a right to the whole repository.
-    if place.clusters.is_empty() || verb.needs() == Needs::Admin {
+    if place.clusters.is_empty() || verb.needs() == NeededRight::Admin {
         return one(None);
     }
     let mut asked = None;
     for cluster in place.clusters {
         match one(Some(cluster)) {
-            Judged::Allowed => {}
-            denied @ Judged::Denied(_) => return denied,
-            ask @ Judged::Ask(_) => asked = asked.or(Some(ask)),
+            RightsVerdict::Allowed => {}
+            denied @ RightsVerdict::Denied(_) => return denied,
+            ask @ RightsVerdict::Ask(_) => asked = asked.or(Some(ask)),
         }
     }
-    asked.unwrap_or(Judged::Allowed)
+    asked.unwrap_or(RightsVerdict::Allowed)
 }
 
 fn judge_one(
@@ -107,7 +107,7 @@ fn judge_one(
     principals: &[Principal],
     owners: Option<&[&Principal]>,
     cluster: Option<&String>,
-) -> Judged {
+) -> RightsVerdict {
     let mut ask = None;
     for principal in principals {
         let is_one = match principal {
@@ -122,13 +122,13 @@ fn judge_one(
             principal => belongs(asker, principal),
         };
         match is_one {
-            Belongs::Yes => return Judged::Allowed,
+            Belongs::Yes => return RightsVerdict::Allowed,
             Belongs::Perhaps(team) => ask = ask.or(Some(team)),
             Belongs::No => {}
         }
     }
     if let Some(team) = ask {
-        return Judged::Ask(team);
+        return RightsVerdict::Ask(team);
     }
     let named = |principal: &Principal| match (principal, owners) {
         (Principal::Owners, Some(owners)) if !owners.is_empty() => {
@@ -142,7 +142,7 @@ fn judge_one(
     let mut allowed: Vec<String> = principals.iter().map(named).collect();
     allowed.push(in_words(&Principal::Admin));
     allowed.dedup();
-    Judged::Denied(Denied::NotOneOf { allowed, cluster: cluster.cloned() })
+    RightsVerdict::Denied(Denied::NotOneOf { allowed, cluster: cluster.cloned() })
 }
 
 enum Belongs {
@@ -183,11 +183,11 @@ fn belongs(asker: Asker<'_>, principal: &Principal) -> Belongs {
     }
 }
 
-const fn default_principal(needs: Needs) -> Principal {
+const fn default_principal(needs: NeededRight) -> Principal {
     match needs {
-        Needs::Write => Principal::Write,
-        Needs::Owner => Principal::Owners,
-        Needs::Admin => Principal::Admin,
+        NeededRight::Write => Principal::Write,
+        NeededRight::Owner => Principal::Owners,
+        NeededRight::Admin => Principal::Admin,
     }
 }
 
@@ -203,13 +203,13 @@ fn in_words(principal: &Principal) -> String {
 }
 
 /// For the help.
-pub(super) const fn by_default(needs: Needs) -> &'static str {
+pub(super) const fn by_default(needs: NeededRight) -> &'static str {
     match needs {
-        Needs::Write => "who may write",
-        Needs::Owner => {
+        NeededRight::Write => "who may write",
+        NeededRight::Owner => {
             "owners of the cluster's folder (`CODEOWNERS`); if it has none, people with write permission"
         }
-        Needs::Admin => "administrators",
+        NeededRight::Admin => "administrators",
     }
 }
 

@@ -18,12 +18,12 @@ fn judged(
     fork_author: Option<&str>,
     settings: &CommandSettings,
     teams: &[(&str, bool)],
-) -> Judged {
+) -> RightsVerdict {
     let team = |slug: &str| Team { organisation: "acme".to_owned(), slug: slug.to_owned() };
     let teams: BTreeMap<Team, bool> = teams.iter().map(|(slug, belongs)| (team(slug), *belongs)).collect();
     let clusters: Vec<String> = clusters.iter().map(|cluster| (*cluster).to_owned()).collect();
     let asker = Asker { login, right, teams: &teams };
-    let place = Place { clusters: &clusters, fork_author };
+    let place = CommandPlace { clusters: &clusters, fork_author };
     judge(verb, asker, place, settings, &CodeOwners::read(OWNERS))
 }
 
@@ -32,13 +32,13 @@ fn judged(
 fn owners_that_cannot_be_read_own_nothing() {
     let settings = settings("mode: propose\n");
     let clusters = ["gauss/peu01".to_owned()];
-    let place = Place { clusters: &clusters, fork_author: None };
+    let place = CommandPlace { clusters: &clusters, fork_author: None };
     let judged = |login, right| {
         let teams = BTreeMap::new();
         judge(Verb::Merge, Asker { login, right, teams: &teams }, place, &settings, &CodeOwners::unreadable())
     };
-    assert!(matches!(judged("olga", Right::Write), Judged::Denied(Denied::NotOneOf { .. })));
-    assert_eq!(judged("anna", Right::Admin), Judged::Allowed);
+    assert!(matches!(judged("olga", Right::Write), RightsVerdict::Denied(Denied::NotOneOf { .. })));
+    assert_eq!(judged("anna", Right::Admin), RightsVerdict::Allowed);
 }
 
 /// Each verb with six roles (who may see nothing, who may read, who may write, one of a team that owns the folder, an
@@ -90,9 +90,9 @@ fn who_may_what_where() {
             let mark = |fork_author| {
                 let (role, teams) = ((login, right), [("gauss", is_of_team)]);
                 match judged(role, verb, &["gauss/peu01"], fork_author, &CommandSettings::default(), &teams) {
-                    Judged::Allowed => '+',
-                    Judged::Denied(_) => '-',
-                    Judged::Ask(_) => '?',
+                    RightsVerdict::Allowed => '+',
+                    RightsVerdict::Denied(_) => '-',
+                    RightsVerdict::Ask(_) => '?',
                 }
             };
             found.push(String::from_iter([None, Some("mallory"), Some(login)].map(mark)));
@@ -109,16 +109,20 @@ fn a_team_is_asked_for_where_it_decides() {
         judged(role, Verb::Retarget, clusters, None, &none, teams)
     };
     let walt = ("walt", Right::Write);
-    assert_eq!(of(walt, &["gauss/peu01"], &[]), Judged::Ask(team.clone()));
-    assert_eq!(of(walt, &["gauss/peu01"], &[("gauss", true)]), Judged::Allowed);
-    assert_eq!(of(("Olga", Right::Write), &["gauss/peu01"], &[]), Judged::Allowed, "logins have no case");
+    assert_eq!(of(walt, &["gauss/peu01"], &[]), RightsVerdict::Ask(team.clone()));
+    assert_eq!(of(walt, &["gauss/peu01"], &[("gauss", true)]), RightsVerdict::Allowed);
+    assert_eq!(
+        of(("Olga", Right::Write), &["gauss/peu01"], &[]),
+        RightsVerdict::Allowed,
+        "logins have no case"
+    );
     // An owner counts only with write permission, as at GitHub.
-    assert!(matches!(of(("olga", Right::Read), &["gauss/peu01"], &[]), Judged::Denied(_)));
+    assert!(matches!(of(("olga", Right::Read), &["gauss/peu01"], &[]), RightsVerdict::Denied(_)));
     // It has no owner, so it is for those who may write.
-    assert_eq!(of(walt, &["hertz/x"], &[]), Judged::Allowed);
-    assert_eq!(of(walt, &["open/x"], &[]), Judged::Allowed);
+    assert_eq!(of(walt, &["hertz/x"], &[]), RightsVerdict::Allowed);
+    assert_eq!(of(walt, &["open/x"], &[]), RightsVerdict::Allowed);
     // All of several.
-    assert!(matches!(of(walt, &["gauss/peu01", "euler/x"], &[("gauss", true)]), Judged::Denied(_)));
+    assert!(matches!(of(walt, &["gauss/peu01", "euler/x"], &[("gauss", true)]), RightsVerdict::Denied(_)));
     let denied = Denied::NotOneOf {
         allowed: vec![
             "an owner of its folder in `CODEOWNERS` (`@else`)".to_owned(),
@@ -126,7 +130,7 @@ fn a_team_is_asked_for_where_it_decides() {
         ],
         cluster: Some("euler/x".to_owned()),
     };
-    assert_eq!(of(walt, &["euler/x", "gauss/peu01"], &[]), Judged::Denied(denied));
+    assert_eq!(of(walt, &["euler/x", "gauss/peu01"], &[]), RightsVerdict::Denied(denied));
 }
 
 #[test]
@@ -137,8 +141,8 @@ fn a_right_on_a_cluster_does_not_allow_pausing_the_repository() {
     let walt = ("walt", Right::Write);
     for clusters in [&["gauss/peu01"][..], &[]] {
         let of = |settings| judged(walt, Verb::Pause, clusters, None, settings, &[]);
-        assert!(matches!(of(&of_cluster), Judged::Denied(Denied::NotOneOf { cluster: None, .. })));
-        assert_eq!(of(&of_all), Judged::Allowed);
+        assert!(matches!(of(&of_cluster), RightsVerdict::Denied(Denied::NotOneOf { cluster: None, .. })));
+        assert_eq!(of(&of_all), RightsVerdict::Allowed);
     }
 }
 
@@ -152,13 +156,13 @@ fn settings_say_who_may_and_later_entries_win() {
     };
     let (rita, walt) = (("rita", Right::Read), ("walt", Right::Write));
     let night = Team { organisation: "acme".to_owned(), slug: "night".to_owned() };
-    assert_eq!(of(rita, Verb::Hold, &["gauss/peu01"], &[]), Judged::Allowed);
-    assert_eq!(of(walt, Verb::Hold, &["gauss/peu01"], &[]), Judged::Ask(night));
-    assert!(matches!(of(walt, Verb::Hold, &["gauss/peu01"], &[("night", false)]), Judged::Denied(_)));
-    assert_eq!(of(walt, Verb::Unhold, &["gauss/peu01"], &[]), Judged::Allowed);
-    assert_eq!(of(walt, Verb::Hold, &["euler/x"], &[]), Judged::Allowed);
-    assert!(matches!(of(rita, Verb::Unhold, &["gauss/peu01"], &[]), Judged::Denied(_)));
-    assert!(matches!(of(walt, Verb::Plan, &["euler/x"], &[]), Judged::Denied(_)));
-    assert_eq!(of(("anna", Right::Admin), Verb::Plan, &["euler/x"], &[]), Judged::Allowed);
+    assert_eq!(of(rita, Verb::Hold, &["gauss/peu01"], &[]), RightsVerdict::Allowed);
+    assert_eq!(of(walt, Verb::Hold, &["gauss/peu01"], &[]), RightsVerdict::Ask(night));
+    assert!(matches!(of(walt, Verb::Hold, &["gauss/peu01"], &[("night", false)]), RightsVerdict::Denied(_)));
+    assert_eq!(of(walt, Verb::Unhold, &["gauss/peu01"], &[]), RightsVerdict::Allowed);
+    assert_eq!(of(walt, Verb::Hold, &["euler/x"], &[]), RightsVerdict::Allowed);
+    assert!(matches!(of(rita, Verb::Unhold, &["gauss/peu01"], &[]), RightsVerdict::Denied(_)));
+    assert!(matches!(of(walt, Verb::Plan, &["euler/x"], &[]), RightsVerdict::Denied(_)));
+    assert_eq!(of(("anna", Right::Admin), Verb::Plan, &["euler/x"], &[]), RightsVerdict::Allowed);
     assert!(settings.admits_readers() && !CommandSettings::default().admits_readers());
 }

@@ -32,7 +32,7 @@ pub enum Unseen {
     /// GitHub has not logged yet how the branch came to its head.
     NotYetNoted,
     /// GitHub did not log it in time.
-    NotTold,
+    NotLogged,
 }
 
 /// What of a branch at `head` the author of a comment written at `asked_at` had not seen; `pushes` are those to the
@@ -47,7 +47,7 @@ pub fn unseen(pushes: &[Push], head: &CommitId, asked_at: Timestamp, own: &str, 
     } else if now.duration_since(asked_at) < NOTED_WITHIN {
         Unseen::NotYetNoted
     } else {
-        Unseen::NotTold
+        Unseen::NotLogged
     }
 }
 
@@ -99,6 +99,6 @@ mod tests {
         let before = [push('a', "ada", 999)];
         assert_eq!(found(&before, 'b', 1_002), Unseen::NotYetNoted);
         assert_eq!(found(&[], 'b', 1_599), Unseen::NotYetNoted);
-        assert_eq!(found(&[], 'b', 1_600), Unseen::NotTold);
+        assert_eq!(found(&[], 'b', 1_600), Unseen::NotLogged);
     }
 }

@@ -35,7 +35,7 @@ use serde::{Deserialize, Serialize};
 use crate::flux::PostBuild;
 use crate::merge::{AppliedBy, ClusterFacts, SourceFile};
 use crate::settings::{FOLDER_FILE, heading};
-use crate::upgrade::{self, Change, ChangeSource, MergeSettings, OldSource, Planned, Retarget};
+use crate::upgrade::{self, Change, ChangeSource, MergeSettings, OldSource, PlannedUpgrade, Retarget};
 
 pub use shape::FolderShape;
 pub use values::variables;
@@ -170,7 +170,7 @@ pub fn make(new: NewCluster<'_>) -> Result<MadeCluster, NotMade> {
     if !troubles.is_empty() {
         return Err(NotMade::Variables(troubles));
     }
-    let Planned { upgrade, intended, .. } = new.plan(&facts)?;
+    let PlannedUpgrade { upgrade, intended, .. } = new.plan(&facts)?;
     if !upgrade.blocked.is_empty() {
         return Err(NotMade::Blocked(reasons(&upgrade.blocked, &upgrade.findings)));
     }
@@ -207,8 +207,8 @@ impl NewCluster<'_> {
     }
 
     /// Plans the upgrade from these files to the release. The plan does not know which release the files came from.
-    fn plan(&self, facts: &ClusterFacts) -> Result<Planned, FileError> {
-        upgrade::plan(&upgrade::Request {
+    fn plan(&self, facts: &ClusterFacts) -> Result<PlannedUpgrade, FileError> {
+        upgrade::plan(&upgrade::UpgradeRequest {
             cluster: facts,
             old: OldSource::Unknown,
             new: self.release,
@@ -228,7 +228,7 @@ impl NewCluster<'_> {
             Some(SourceFile::new(file.path.clone(), text))
         });
         let facts = self.facts(base.collect(), record_text(self.id, self.variables), record);
-        let Planned { upgrade, intended, .. } = self.plan(&facts)?;
+        let PlannedUpgrade { upgrade, intended, .. } = self.plan(&facts)?;
         let change = upgrade.changes.first().map(|change| format!("{} {}", change.object, change.path));
         let conflict = upgrade.conflicts.first().map(|one| format!("{} {}", one.object, one.path));
         let file = intended.iter().find(|file| file.path != *record).map(|file| file.path.to_string());

@@ -8,7 +8,7 @@ use capstan_model::spelling::nearest;
 
 use super::{NewCluster, NotMade};
 use crate::merge::cluster_objects::Base;
-use crate::merge::objects::{Merged, merge_cluster};
+use crate::merge::objects::{ObjectMerge, merge_cluster};
 use crate::merge::piece::ReleasePiece;
 use crate::merge::views::MergeInput;
 use crate::merge::{ClusterFacts, ReleaseSource};
@@ -85,7 +85,7 @@ fn merged(new: &NewCluster<'_>, facts: &ClusterFacts) -> Result<OfValues, NotMad
         owners: &[],
         schemas: new.schemas,
     };
-    let Merged { merge, new: matched, .. } = merge_cluster(&input);
+    let ObjectMerge { merge, new: matched, .. } = merge_cluster(&input);
     let mut unbound: BTreeMap<String, Vec<Place>> = BTreeMap::new();
     for object in &merge.added {
         for missing in &object.missing {

@@ -323,6 +323,15 @@ impl FleetInventory {
         Some(of.digest.get_or_init(|| self.digest_of(definition)))
     }
 
+    /// What tells all that it says of a folder from anything else; `None` where it says nothing. Of an inventory that
+    /// cannot be used it is why.
+    pub fn said_of(&self, folder: &RepoPath) -> Option<String> {
+        match &self.unreadable {
+            Some((why, place)) => Some(format!("{place}: {why}")),
+            None => self.digest_in(folder).map(str::to_owned),
+        }
+    }
+
     fn digest_of(&self, definition: &Object) -> String {
         let levels: Vec<&str> = self.inventory.settings.levels.iter().map(|level| level.kind()).collect();
         let mut text = format!("{}\n", levels.join(" "));

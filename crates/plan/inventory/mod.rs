@@ -22,6 +22,7 @@ mod rendered;
 mod said;
 #[cfg(test)]
 mod tests;
+mod whole;
 
 pub use conflicts::name_inventory;
 pub use fleet::FleetInventory;
@@ -29,8 +30,8 @@ pub use inline::Inline;
 pub use outlook::{InventoryChange, InventoryOutlook, LevelName, LevelReach, PlansOfCluster};
 pub use pending::without_pending;
 pub use reach::{InventoryReach, beyond};
-pub use rendered::{ReleaseTemplates, ReleaseWithValues, RenderPart, Seen};
-pub use said::{Said, Stands, record_of};
+pub use rendered::{ReleaseTemplates, ReleaseWithValues, RenderContext, RenderPart};
+pub use said::{InventoryDefinition, InventoryGap, record_of};
 
 /// Name of the record in a cluster's folder.
 pub const RECORD_FILE: &str = capstan_inventory::record::FILE;

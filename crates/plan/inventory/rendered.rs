@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use capstan_inventory::components::{self, InventoryComponent};
+use capstan_inventory::merge::MergedValue;
 use capstan_inventory::record::ValuesRecord;
 use capstan_inventory::survey::ReleaseParts;
 use capstan_inventory::templates::{self, Cluster, Placement, RenderedObject, RenderedTemplates};
@@ -20,7 +21,7 @@ use capstan_yaml::{Document, Node, Value, YamlFile};
 
 use crate::merge::{ReleaseSource, SourceFacts, SourceFile};
 use crate::release::{holds_providers, kubernetes_version};
-use crate::upgrade::{ChangeSource, ReleaseRecord, ValueOrigin};
+use crate::upgrade::{ChangeReason, ChangeSource, ReleaseRecord, Upgrade, ValueOrigin};
 
 /// A release's files, with its schema and templates; read once, and rendered for each cluster.
 #[derive(Debug)]
@@ -84,7 +85,7 @@ impl RenderPart {
 
 /// What a render sees.
 #[derive(Debug, Clone, Copy)]
-pub struct Seen<'s> {
+pub struct RenderContext<'s> {
     /// The cluster, as templates know it.
     pub cluster: Cluster<'s>,
     pub values: &'s ClusterValues,
@@ -96,7 +97,7 @@ pub struct Seen<'s> {
     pub part: RenderPart,
 }
 
-impl Seen<'_> {
+impl RenderContext<'_> {
     /// Tells what a render sees from anything else that it might see of the same release; `None` where something is wrong,
     /// which each render tells with places of its own. Mappings count in their order, as templates walk through them.
     pub fn digest(&self) -> Option<String> {
@@ -147,7 +148,11 @@ impl ReleaseTemplates {
     ///
     /// # Errors
     /// What is wrong with the values, the release or the render.
-    pub fn render(&self, seen: Seen<'_>, schemas: &Schemas) -> Result<ReleaseWithValues, Vec<Finding>> {
+    pub fn render(
+        &self,
+        seen: RenderContext<'_>,
+        schemas: &Schemas,
+    ) -> Result<ReleaseWithValues, Vec<Finding>> {
         let errors = |findings: &[Finding]| -> Vec<Finding> {
             findings.iter().filter(|finding| finding.severity() == Severity::Error).cloned().collect()
         };
@@ -277,11 +282,28 @@ impl ReleaseWithValues {
             && texts(self) == texts(other)
     }
 
-    /// Where the values are that fields come from, in the order of the fields.
-    pub fn origins<'f>(
+    /// Where the values are that changes and conflicts come from, in their order. With the values that the cluster has,
+    /// those alone that differ from them.
+    pub fn origins(
         &self,
-        fields: impl Iterator<Item = (&'f ObjectId, &'f FieldPath)>,
+        upgrade: &Upgrade,
         values: &ClusterValues,
+        before: Option<&ClusterValues>,
+    ) -> (Vec<Vec<ValueOrigin>>, Vec<Vec<ValueOrigin>>) {
+        let changes = upgrade.changes.iter().map(|change| {
+            // A new name follows the template, not a value.
+            let by_value = !matches!(change.reason, ChangeReason::Rotation | ChangeReason::Reference);
+            by_value.then_some((&change.object, &change.path))
+        });
+        let conflicts = upgrade.conflicts.iter().map(|conflict| Some((&conflict.object, &conflict.path)));
+        (self.origins_of(changes, values, before), self.origins_of(conflicts, values, before))
+    }
+
+    fn origins_of<'f>(
+        &self,
+        fields: impl Iterator<Item = Option<(&'f ObjectId, &'f FieldPath)>>,
+        values: &ClusterValues,
+        before: Option<&ClusterValues>,
     ) -> Vec<Vec<ValueOrigin>> {
         let mut placed: BTreeMap<&ObjectId, &[Placement]> = BTreeMap::new();
         let objects = self.rendered.files.iter().flat_map(|file| &file.objects);
@@ -291,7 +313,11 @@ impl ReleaseWithValues {
             let is_there = |placement: &&Placement| concerns(&placement.path, path);
             let reads = placements.iter().filter(is_there).flat_map(|placement| &placement.reads);
             let mut origins: Vec<ValueOrigin> = Vec::new();
-            for read in reads {
+            let sources = reads.flat_map(|read| match before {
+                Some(before) => changed(read, values, before),
+                None => vec![read],
+            });
+            for read in sources {
                 let Some(found) = values.merged.at(read) else { continue };
                 let level = &found.origin.level;
                 let origin = ValueOrigin {
@@ -306,8 +332,21 @@ impl ReleaseWithValues {
             origins
         };
         // A whole object comes from its template; the values in it are many, and say nothing of why it comes.
-        fields.map(|(object, path)| if path.is_root() { Vec::new() } else { of(object, path) }).collect()
+        let fields = fields.map(|field| field.filter(|(_, path)| !path.is_root()));
+        fields.map(|field| field.map_or_else(Vec::new, |(object, path)| of(object, path))).collect()
     }
+}
+
+/// Of a value that was read, what changed: the values that its expression read, and itself where it has none.
+fn changed<'v>(read: &'v FieldPath, values: &'v ClusterValues, before: &ClusterValues) -> Vec<&'v FieldPath> {
+    let value = |of: &ClusterValues| of.merged.at(read).and_then(MergedValue::value);
+    if value(values) == value(before) {
+        return Vec::new();
+    }
+    let made = values.dependencies.iter().filter(|(expression, _)| concerns(expression, read));
+    let sources: Vec<&FieldPath> =
+        made.flat_map(|(_, reads)| reads).flat_map(|read| changed(read, values, before)).collect();
+    if sources.is_empty() { vec![read] } else { sources }
 }
 
 /// Whether one path is equal to the other, above it, or below it.

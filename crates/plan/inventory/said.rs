@@ -9,7 +9,7 @@ use super::fleet::FleetInventory;
 
 /// What an inventory says of a folder.
 #[derive(Debug, Clone, Copy)]
-pub enum Said<'i> {
+pub enum InventoryDefinition<'i> {
     /// Nothing, and it never did.
     Nothing,
     /// This.
@@ -18,7 +18,7 @@ pub enum Said<'i> {
 
 /// Why nothing is proposed to a cluster that the inventory has, or had.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Stands {
+pub enum InventoryGap {
     /// The inventory cannot be used. Open pull requests stay as they are.
     Unreadable {
         /// Why, as the beginning of a sentence.
@@ -42,7 +42,7 @@ pub fn record_of(tree: &dyn Tree, folder: &RepoPath) -> Result<Option<ValuesReco
     ValuesRecord::read(&entry.path, &bytes).map(Some)
 }
 
-impl<'i> Said<'i> {
+impl<'i> InventoryDefinition<'i> {
     /// What an inventory says of a folder; without an inventory nothing.
     ///
     /// # Errors
@@ -52,7 +52,7 @@ impl<'i> Said<'i> {
         inventory: Option<&'i FleetInventory>,
         folder: &RepoPath,
         record: Option<&ValuesRecord>,
-    ) -> Result<Self, Stands> {
+    ) -> Result<Self, InventoryGap> {
         let Some(inventory) = inventory else {
             return match record {
                 None => Ok(Self::Nothing),
@@ -63,7 +63,7 @@ impl<'i> Said<'i> {
         if let Some((why, place)) = inventory.unreadable()
             && (record.is_some() || defined.is_some())
         {
-            return Err(Stands::Unreadable { why: why.clone(), place: place.clone() });
+            return Err(InventoryGap::Unreadable { why: why.clone(), place: place.clone() });
         }
         match (defined, record) {
             (Some(definition), record) => match record {
@@ -80,14 +80,14 @@ impl<'i> Said<'i> {
 }
 
 /// Of a folder that records a definition that is not there.
-fn removed(folder: &RepoPath, record: &ValuesRecord, why: &str) -> Stands {
+fn removed(folder: &RepoPath, record: &ValuesRecord, why: &str) -> InventoryGap {
     let message = format!(
         "{folder} was made from the definition {}, but {why}. Capstan proposes nothing and deletes nothing. Restore the definition. To delete the cluster, write `retire: true` in it. To keep it without an inventory, remove {}",
         record.definition,
         record::FILE
     );
     let place = folder.join(record::FILE).unwrap_or_else(|_| folder.clone());
-    Stands::Removed(Box::new(
+    InventoryGap::Removed(Box::new(
         Finding::new(rules::DEFINITION_REMOVED, message).place(Place::line_of(place, 1).at_first_column()),
     ))
 }

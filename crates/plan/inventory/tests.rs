@@ -5,7 +5,7 @@ use capstan_test_support::Files;
 use capstan_yaml::Value;
 use serde_json::json;
 
-use super::{FleetInventory, Said, Stands, record_of, without_pending};
+use super::{FleetInventory, InventoryDefinition, InventoryGap, record_of, without_pending};
 use crate::settings::{RepositorySettings, RuleIds};
 
 #[test]
@@ -72,13 +72,15 @@ fn record_text(files: &[(&str, &str)], settings: &str, folder: &str) -> String {
         Ok(record) => record,
         Err(error) => return format!("edited: {error}"),
     };
-    match Said::of(inventory.as_ref(), &folder, record.as_ref()) {
-        Ok(Said::Nothing) => "nothing".to_owned(),
-        Ok(Said::Defined(object)) => {
+    match InventoryDefinition::of(inventory.as_ref(), &folder, record.as_ref()) {
+        Ok(InventoryDefinition::Nothing) => "nothing".to_owned(),
+        Ok(InventoryDefinition::Defined(object)) => {
             format!("{}{}", object.level, if object.retire.is_some() { " goes" } else { "" })
         }
-        Err(Stands::Unreadable { why, place }) => format!("unreadable: {why} ({place})"),
-        Err(Stands::Removed(finding)) => format!("removed: {}", finding.message.split(':').next().unwrap()),
+        Err(InventoryGap::Unreadable { why, place }) => format!("unreadable: {why} ({place})"),
+        Err(InventoryGap::Removed(finding)) => {
+            format!("removed: {}", finding.message.split(':').next().unwrap())
+        }
     }
 }
 
@@ -145,6 +147,46 @@ fn a_folder_is_its_definitions_wherever_that_would_put_it_now_and_never_anybodys
         let told = record_text(&files, settings, folder);
         assert!(told.starts_with(expected), "{inventory}\n{told}\n{expected}");
     }
+}
+
+fn inventory_of(text: &str) -> FleetInventory {
+    let path = RepoPath::parse(".capstan.yaml").unwrap();
+    let settings = "inventory: {path: inventory}\n";
+    let settings = RepositorySettings::read(&path, settings, &RuleIds::of_catalogue()).unwrap();
+    FleetInventory::read(&Files::new(&[("inventory/all.yaml", text)]), &settings).unwrap()
+}
+
+#[test]
+fn what_is_said_of_a_folder_is_a_digest_or_why_nothing_can_be_said() {
+    let folder = |text: &str| RepoPath::parse(text).unwrap();
+    let here = inventory_of(&definition("peu01", "folder: acme/peu01"));
+    let other = inventory_of(&definition("peu01", "folder: acme/peu01, values: {region: eu}"));
+    let at = folder("acme/peu01");
+    assert!(here.said_of(&at).is_some());
+    assert_eq!(here.said_of(&at), here.said_of(&at));
+    assert_ne!(here.said_of(&at), other.said_of(&at));
+    assert_eq!(here.said_of(&folder("acme/peu02")), None);
+    let lost = inventory_of("# nothing\n").said_of(&folder("acme/peu02"));
+    assert_eq!(lost.as_deref(), Some("inventory: the inventory in `inventory` defines no cluster at all"));
+}
+
+#[test]
+fn levels_have_as_many_clusters_as_definitions_name_them() {
+    let level = |kind: &str, name: &str| {
+        format!("---\napiVersion: capstan.dev/v1alpha1\nkind: {kind}\nmetadata: {{name: {name}}}\n")
+    };
+    let text = definition("n1", "folder: acme/n1, in: {customer: acme}")
+        + "---\n"
+        + &definition("n2", "folder: acme/n2, in: {customer: acme}")
+        + "---\n"
+        + &definition("n3", "folder: beta/n3, in: {customer: beta}")
+        + &level("Customer", "acme")
+        + &level("Customer", "beta")
+        + &level("Customer", "gamma");
+    let of = |name: &str| ("Customer".to_owned(), name.to_owned());
+    let (gamma, acme) = (of("gamma"), of("acme"));
+    let totals = inventory_of(&text).totals([&gamma, &acme].into());
+    assert_eq!(totals, [(of("acme"), 2), (of("gamma"), 0)]);
 }
 
 /// Of six clusters that an inventory defined, which cannot be read any more, each is one of six, and of its level's.

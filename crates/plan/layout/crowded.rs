@@ -6,8 +6,42 @@ use super::{Layout, TargetFolder};
 use capstan_model::finding::{FileError, Place, rules};
 use capstan_model::tree::{Tree, is_manifest};
 use capstan_model::wording::{few, list};
-use capstan_yaml::YamlFile;
 use capstan_yaml::manifest::{group_and_kind, objects};
+use capstan_yaml::{Node, YamlFile};
+
+/// What tells one `Cluster` of a folder from another.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct ClusterName {
+    namespace: Option<String>,
+    pub(crate) name: String,
+}
+
+impl ClusterName {
+    pub(crate) fn of(object: &Node) -> Option<Self> {
+        let metadata = object.get("metadata")?;
+        let namespace = metadata.text_at("namespace").map(str::to_owned);
+        Some(Self { namespace, name: metadata.text_at("name")?.to_owned() })
+    }
+
+    /// Whether both may be one object. What names no namespace may be in any.
+    pub(crate) fn may_be(&self, other: &Self) -> bool {
+        let is_elsewhere = self.namespace.is_some() && other.namespace.is_some();
+        self.name == other.name && (self.namespace == other.namespace || !is_elsewhere)
+    }
+
+    /// `web`, or `shop/web` where another one has the same name.
+    pub(crate) fn shown(&self, is_shared: bool) -> String {
+        match &self.namespace {
+            Some(namespace) if is_shared => format!("{namespace}/{}", self.name),
+            _ => self.name.clone(),
+        }
+    }
+
+    /// The name of a folder of its own.
+    pub(crate) fn folder(&self, is_shared: bool) -> String {
+        self.shown(is_shared).replace('/', "-")
+    }
+}
 
 /// How many names a message has.
 const NAMED: usize = 5;
@@ -18,7 +52,7 @@ pub fn crowded(tree: &dyn Tree, layout: &Layout) -> Vec<FileError> {
 }
 
 fn of_folder(tree: &dyn Tree, folder: &TargetFolder) -> Option<FileError> {
-    let mut names: Vec<(String, Place)> = Vec::new();
+    let mut clusters: Vec<(ClusterName, Place)> = Vec::new();
     for entry in folder.base_files.iter().filter(|entry| is_manifest(&entry.path)) {
         let Ok(bytes) = content(tree, entry) else { continue };
         if !has_cluster_object(&bytes) {
@@ -27,20 +61,24 @@ fn of_folder(tree: &dyn Tree, folder: &TargetFolder) -> Option<FileError> {
         let Ok(file) = YamlFile::read_bytes(&bytes) else { continue };
         for (_, object) in file.documents().iter().flat_map(|document| objects(&document.root)) {
             let is_cluster = group_and_kind(object).is_some_and(|(group, kind)| is_cluster_kind(group, kind));
-            let name = object.get("metadata").and_then(|metadata| metadata.text_at("name"));
-            let Some(name) = name.filter(|name| is_cluster && is_name(name)) else { continue };
-            if !names.iter().any(|(known, _)| known == name) {
+            let Some(name) = ClusterName::of(object).filter(|name| is_cluster && is_name(&name.name)) else {
+                continue;
+            };
+            if !clusters.iter().any(|(known, _)| known.may_be(&name)) {
                 let place = Place::at(entry.path.clone(), file.position(object.span.start));
-                names.push((name.to_owned(), place));
+                clusters.push((name, place));
             }
         }
     }
-    let (_, place) = names.get(1)?;
-    let named = list(&few(names.iter().map(|(name, _)| format!("`{name}`")), NAMED, "more"));
+    let (_, place) = clusters.get(1)?;
+    let names: Vec<&str> = clusters.iter().map(|(cluster, _)| cluster.name.as_str()).collect();
+    let is_shared = |name: &str| names.iter().filter(|other| **other == name).count() > 1;
+    let shown = clusters.iter().map(|(cluster, _)| format!("`{}`", cluster.shown(is_shared(&cluster.name))));
+    let named = list(&few(shown, NAMED, "more"));
     let message = format!(
         "{} is one cluster for Capstan, but has {} `Cluster` objects: {named}. Capstan plans, checks and releases all of them together. To upgrade them separately, give each its own folder",
         folder.id,
-        names.len()
+        clusters.len()
     );
     Some(FileError::new(rules::SEVERAL_CLUSTERS, place.clone(), message))
 }

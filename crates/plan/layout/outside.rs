@@ -139,7 +139,7 @@ fn advice(
         let place = if folder.is_root() { "The repository's root has" } else { "This folder has" };
         let which = if folder.is_root() { String::new() } else { format!(" ({folder})") };
         return format!(
-            "{place} clusters{which}, but a cluster is a folder: give each its own folder, then write \
+            "{place} clusters{which}, but a cluster is a folder: give each its own folder: `capstan init --write --move` moves them; or move them by hand, and write \
              `clusters: {{paths: [\"{}\"], base: \".\"}}` in .capstan.yaml",
             if folder.is_root() { "*".to_owned() } else { format!("{folder}/*") }
         );

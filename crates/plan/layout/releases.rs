@@ -36,7 +36,7 @@ pub(super) fn find(
         }
         let asked_for = match &settings.releases.paths {
             Some(patterns) if Glob::any(patterns, folder.as_str()) => ReleaseSearch::Pattern,
-            None if !lies_in_base_or_overlay(&folder, settings) => ReleaseSearch::Shape,
+            None if !is_in_base_or_overlay(&folder, settings) => ReleaseSearch::Shape,
             _ => continue,
         };
         match (ReleaseVersion::parse(folder.name()), asked_for) {
@@ -94,7 +94,7 @@ fn candidates(tree: &dyn Tree) -> BTreeSet<RepoPath> {
 }
 
 /// A folder inside the base or overlay of a cluster, or of another release, belongs to that one.
-fn lies_in_base_or_overlay(folder: &RepoPath, settings: &RepositorySettings) -> bool {
+fn is_in_base_or_overlay(folder: &RepoPath, settings: &RepositorySettings) -> bool {
     let names =
         [settings.clusters.base.path().as_str(), settings.clusters.overlay.path().as_str(), BASE, OVERLAY];
     let above: Vec<&str> = folder.parts().collect();

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::giant_swarm::{Sources, names_giant_swarm_release};
+use crate::giant_swarm::{ChartSources, names_giant_swarm_release};
 use capstan_model::kinds::{KindRole, is_cluster_api, is_of_operator, role};
 use capstan_model::object::api_group;
 use capstan_model::tree::{Tree, TreeEntry};
@@ -55,7 +55,7 @@ pub(super) fn sniff(bytes: &[u8]) -> Sniffed {
     let objects: Vec<_> = file.documents().iter().flat_map(|document| objects(&document.root)).collect();
     let group_of = |object: &Node| object.text_at("apiVersion").map(|version| api_group(version).to_owned());
     let is_in = |object: &Node, is: fn(&str) -> bool| group_of(object).is_some_and(|group| is(&group));
-    let sources = Sources::of(objects.iter().map(|(_, object)| *object));
+    let sources = ChartSources::of(objects.iter().map(|(_, object)| *object));
     let is_of_cluster =
         |object: &Node| is_in(object, is_of_clusters) || names_giant_swarm_release(object, &sources);
     if objects.iter().any(|(_, object)| is_of_cluster(object)) {

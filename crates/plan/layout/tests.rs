@@ -263,7 +263,7 @@ fn clusters_that_have_no_folder_of_their_own_need_one_first() {
     let told = outside(&tree, &discover(&tree, &settings("")), &settings("")).unwrap().message;
     assert!(
         told.ends_with(
-            "This folder has clusters (clusters), but a cluster is a folder: give each its own folder, then write `clusters: {paths: [\"clusters/*\"], base: \".\"}` in .capstan.yaml"
+            "This folder has clusters (clusters), but a cluster is a folder: give each its own folder: `capstan init --write --move` moves them; or move them by hand, and write `clusters: {paths: [\"clusters/*\"], base: \".\"}` in .capstan.yaml"
         ),
         "{told}"
     );
@@ -481,7 +481,16 @@ apiVersion: cluster.x-k8s.io/v1beta2
 kind: Cluster
 metadata: {name: two}
 ";
-    let files = [("a/pair/base/c.yaml", two), ("a/alone/base/c.yaml", CLUSTER)];
+    // One name in two namespaces is two clusters; what names no namespace may be in either.
+    let of_one_name = "\
+{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: web, namespace: eu}}
+---
+{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: web}}
+---
+{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: web, namespace: us}}
+";
+    let files =
+        [("a/pair/base/c.yaml", two), ("a/alone/base/c.yaml", CLUSTER), ("a/twins/base/c.yaml", of_one_name)];
     let tree = Files::new(&files);
     let told: Vec<String> = crowded(&tree, &discover(&tree, &RepositorySettings::default()))
         .iter()
@@ -490,7 +499,8 @@ metadata: {name: two}
     assert_eq!(
         told,
         [
-            "a/pair/base/c.yaml:5:1: a/pair is one cluster for Capstan, but has 2 `Cluster` objects: `one` and `two`. Capstan plans, checks and releases all of them together. To upgrade them separately, give each its own folder"
+            "a/pair/base/c.yaml:5:1: a/pair is one cluster for Capstan, but has 2 `Cluster` objects: `one` and `two`. Capstan plans, checks and releases all of them together. To upgrade them separately, give each its own folder",
+            "a/twins/base/c.yaml:5:1: a/twins is one cluster for Capstan, but has 2 `Cluster` objects: `eu/web` and `us/web`. Capstan plans, checks and releases all of them together. To upgrade them separately, give each its own folder"
         ]
     );
 }

@@ -29,12 +29,12 @@ pub(crate) struct Foreign {
     pub(crate) at: Option<usize>,
     /// The value that stays or comes.
     pub(crate) value: Value,
-    pub(crate) origin: Origin,
+    pub(crate) origin: FieldOrigin,
 }
 
 /// Where a foreign field comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Origin {
+pub(crate) enum FieldOrigin {
     /// A release has it in another version, in the object's none, or the object's version does not know
     /// it: it moved, or is no more.
     OtherVersion,
@@ -169,7 +169,7 @@ enum DefinitionWord {
     Nothing,
 }
 
-fn told(mut schema: &Schema, path: &FieldPath, node: &Node) -> DefinitionWord {
+fn definition_word(mut schema: &Schema, path: &FieldPath, node: &Node) -> DefinitionWord {
     for step in path.steps() {
         let below = match step {
             Step::Key(key) => schema.field(key),
@@ -215,7 +215,7 @@ enum ValueFit {
     Fits,
     /// Fits with everything in it, because one of the two is a variable.
     Whole,
-    Foreign(Origin),
+    Foreign(FieldOrigin),
 }
 
 impl FitSearch<'_> {
@@ -232,11 +232,12 @@ impl FitSearch<'_> {
     }
 
     /// Of a mapping that moved, what stays in it.
-    fn report(&mut self, path: &FieldPath, node: &Node, origin: Origin) {
+    fn report(&mut self, path: &FieldPath, node: &Node, origin: FieldOrigin) {
         if node.is_null() || self.is_replaced(path) {
             return;
         }
-        if origin == Origin::OtherVersion && node.as_mapping().is_some_and(|entries| !entries.is_empty()) {
+        if origin == FieldOrigin::OtherVersion && node.as_mapping().is_some_and(|entries| !entries.is_empty())
+        {
             self.each_below(path, node, &mut |search, path, node| search.report(path, node, origin));
         } else {
             let at = Some(node.span.start);
@@ -285,20 +286,20 @@ impl FitSearch<'_> {
             ValueFit::Whole => {}
             ValueFit::Foreign(_) => {
                 let (path, value) = (path.clone(), node.value());
-                self.found.push(Foreign { path, at: None, value, origin: Origin::OtherVersion });
+                self.found.push(Foreign { path, at: None, value, origin: FieldOrigin::OtherVersion });
             }
         }
     }
 
     fn fit(&self, path: &FieldPath, node: &Node) -> ValueFit {
         let Some(own) = type_of(node) else { return ValueFit::Fits };
-        let mut definitions = self.definitions.iter().map(|schema| told(schema, path, node));
+        let mut definitions = self.definitions.iter().map(|schema| definition_word(schema, path, node));
         if let Some(first) = definitions.next()
             && definitions.all(|other| other == first)
         {
             match first {
                 DefinitionWord::Known => return ValueFit::Fits,
-                DefinitionWord::Refused => return ValueFit::Foreign(Origin::OtherVersion),
+                DefinitionWord::Refused => return ValueFit::Foreign(FieldOrigin::OtherVersion),
                 DefinitionWord::Nothing => {}
             }
         }
@@ -312,13 +313,17 @@ impl FitSearch<'_> {
             Some(types) => {
                 let collection = |of: &ValueType| matches!(of, ValueType::Mapping | ValueType::Sequence);
                 let clashes = collection(&own) || types.iter().any(collection);
-                if clashes || elsewhere() { ValueFit::Foreign(Origin::OtherVersion) } else { ValueFit::Fits }
+                if clashes || elsewhere() {
+                    ValueFit::Foreign(FieldOrigin::OtherVersion)
+                } else {
+                    ValueFit::Fits
+                }
             }
             // Without the old release it is unknown which of the cluster's fields belong to its version.
             None if elsewhere() || self.other.types(&at).is_some() || !self.known_old => {
-                ValueFit::Foreign(Origin::OtherVersion)
+                ValueFit::Foreign(FieldOrigin::OtherVersion)
             }
-            None => ValueFit::Foreign(Origin::ClusterAlone),
+            None => ValueFit::Foreign(FieldOrigin::ClusterAlone),
         }
     }
 

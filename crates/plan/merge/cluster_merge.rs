@@ -1,7 +1,7 @@
 //! The outcome of the merge of one cluster: which objects stay, come and go, and what is reported about them.
 
-use super::decision::{DecisionKind, MergeRecord, Stands};
-use crate::substitution::{Found, Missing};
+use super::decision::{DecisionKind, MergeRecord, ReleasePlaces};
+use crate::substitution::{BoundValue, Missing};
 use capstan_model::finding::Place;
 use capstan_model::kinds::{component_version, version_paths};
 use capstan_model::object::{FieldPath, ObjectId};
@@ -26,7 +26,7 @@ pub(crate) struct ClusterMerge {
     /// Objects that do not come, because their name is empty or YAML reads it as no text.
     pub(crate) nameless: Vec<(Place, String)>,
     /// Variables to which two places of the cluster's objects give two values.
-    pub(crate) contradictions: Vec<(String, Found, Found)>,
+    pub(crate) contradictions: Vec<(String, BoundValue, BoundValue)>,
     /// Objects in whose place others come.
     pub(crate) kind_changes: Vec<KindChange>,
     /// Namespaces that the release adds to the cluster's objects, changes or drops.
@@ -52,9 +52,9 @@ pub(crate) struct MergedObject {
     /// What was decided of its fields.
     pub(crate) record: MergeRecord,
     /// Where the releases have it.
-    pub(crate) stands: Stands,
+    pub(crate) in_releases: ReleasePlaces,
     /// Fields that its conversion touched, which need no decision, and where the releases have them.
-    pub(crate) converted: Vec<(FieldPath, Stands)>,
+    pub(crate) converted: Vec<(FieldPath, ReleasePlaces)>,
     /// The Kubernetes versions that O and N name for the object, for the step group.
     pub(crate) versions: Vec<NamedVersion>,
     /// The name that the new release gives it, where the old one's, which the cluster has, was another.
@@ -76,7 +76,7 @@ pub(crate) struct DroppedObject {
     /// Index into the base's objects.
     pub(crate) object: usize,
     /// Where the old release has it.
-    pub(crate) stands: Stands,
+    pub(crate) in_releases: ReleasePlaces,
 }
 
 /// An object that the release brings.
@@ -90,7 +90,7 @@ pub(crate) struct NewObject {
     /// Expressions in it that have no value.
     pub(crate) missing: Vec<Missing>,
     /// Where the releases have it.
-    pub(crate) stands: Stands,
+    pub(crate) in_releases: ReleasePlaces,
 }
 
 /// A whole object that both sides changed.
@@ -104,7 +104,7 @@ pub(crate) struct ObjectConflict {
     /// The new object, should the release win.
     pub(crate) new: Option<NewObject>,
     /// Where the releases have it.
-    pub(crate) stands: Stands,
+    pub(crate) in_releases: ReleasePlaces,
 }
 
 /// A piece whose meaning is ambiguous.

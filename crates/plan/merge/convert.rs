@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::cluster_objects::Base;
+use super::cluster_objects::{Base, BaseFile};
 use super::converted::{Converted, FileBefore, steps_to};
 use super::form::form_of;
 use super::lists::counterpart;
@@ -17,6 +17,7 @@ use capstan_kustomize::conversion::{
 };
 use capstan_kustomize::schema::Schemas;
 use capstan_model::object::{FieldPath, Step, api_group};
+use capstan_model::tree::RepoPath;
 use capstan_yaml::{EditRefused, Node, YamlFile, same_meaning};
 
 /// What keeps an object from being brought to the new release's version.
@@ -217,6 +218,17 @@ impl Base {
         obstacles
     }
 
+    /// Gives documents of a file that has no objects of the base other texts.
+    pub(crate) fn rewrite(&mut self, path: &RepoPath, documents: BTreeMap<usize, String>) {
+        let is_it = |file: &&mut BaseFile| file.path == *path && file.before.is_none();
+        let Some(file) = self.files.iter_mut().find(is_it) else { return };
+        let before = FileBefore::new(file.yaml.clone(), documents);
+        if let Some(after) = before.after(&BTreeSet::new()) {
+            file.yaml = after;
+            file.before = Some(before);
+        }
+    }
+
     /// A document's text with its objects converted, all at once, else those that can be; and which these are.
     fn replayed(
         &self,
@@ -281,7 +293,7 @@ impl Base {
 }
 
 /// A document's text as a file.
-fn alone(text: &str) -> Result<YamlFile, EditRefused> {
+pub(crate) fn alone(text: &str) -> Result<YamlFile, EditRefused> {
     match YamlFile::read(text) {
         Ok(file) if file.documents().len() == 1 => Ok(file),
         _ => Err(EditRefused::of_whole("the document cannot be read without the others of its file")),

@@ -19,7 +19,8 @@
 //! | kinds without conversions: a field in the shape of another version ([`super::api_versions`]) | blocks; what the cluster alone has is named and stays |
 //! | variables that are not recorded | have their values from where the release's version has them ([U3](crate::substitution#u3)) |
 //! | patches of a class | follow its templates in one step, else the same finding |
-//! | patches of the overlay, and of the base where the release brings none, that name a field of the version before | the same finding; the overlay is not written ([U11](crate::policy#u11)) |
+//! | patches of the base where the release brings none | follow where the object comes out the same, else the same finding |
+//! | patches of the overlay | follow where its owner asks for it; else those that name a field of the version before are named ([U11](crate::policy#u11)) |
 //! | a template that is only spelled otherwise | is not rotated ([U12](crate::templates#u12)) |
 //!
 //! Owner rules and paths of changes use the version that the object gets.
@@ -56,7 +57,7 @@ pub(crate) struct FileBefore {
 
 impl FileBefore {
     /// A file, and the texts of those of its documents that were converted.
-    pub(super) const fn new(yaml: YamlFile, documents: BTreeMap<usize, String>) -> Self {
+    pub(crate) const fn new(yaml: YamlFile, documents: BTreeMap<usize, String>) -> Self {
         Self { yaml, documents }
     }
 
@@ -66,7 +67,7 @@ impl FileBefore {
     }
 
     /// The file with its converted documents, but for these.
-    pub(super) fn after(&self, stay: &BTreeSet<usize>) -> Option<YamlFile> {
+    pub(crate) fn after(&self, stay: &BTreeSet<usize>) -> Option<YamlFile> {
         let mut text = String::with_capacity(self.yaml.text().len() + 256);
         for (at, document) in self.yaml.documents().iter().enumerate() {
             match self.documents.get(&at).filter(|_| !stay.contains(&at)) {

@@ -106,7 +106,7 @@ pub(crate) struct MergeDecision {
     pub(crate) path_in_old: FieldPath,
     pub(crate) path_in_new: FieldPath,
     /// Where the releases have it.
-    pub(crate) stands: Stands,
+    pub(crate) in_releases: ReleasePlaces,
     /// Expressions in the release's value that have none.
     pub(crate) missing: Vec<Missing>,
     /// What takes the release's value into the cluster's document.
@@ -158,7 +158,7 @@ pub enum MergeRule {
 /// Where the releases have a field, or what holds it: file, from the root of the repository or of the tree in
 /// which the release was found, and line; of a value out of a wrapped or overlaid document, the document's.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Stands {
+pub(crate) struct ReleasePlaces {
     pub(crate) old: Option<Place>,
     pub(crate) new: Option<Place>,
 }
@@ -268,7 +268,7 @@ impl Recorder for MergeRecord {
             rule: MergeRule::Lists,
             path_in_old: list.path_in_old(),
             path_in_new: list.path_in_new(),
-            stands: Stands::default(),
+            in_releases: ReleasePlaces::default(),
             missing: Vec::new(),
             edits: parts.iter().flat_map(|part| MergeDecision::from(*part).edits).collect(),
             text: None,
@@ -341,7 +341,7 @@ impl From<WalkDecision<'_>> for MergeDecision {
             rule,
             path_in_old: field.path_in_old(),
             path_in_new: field.path_in_new(),
-            stands: Stands::default(),
+            in_releases: ReleasePlaces::default(),
             missing: Vec::new(),
             edits: edit.into_iter().collect(),
             text: lines.map(|MergedLines { kept, taken }| {

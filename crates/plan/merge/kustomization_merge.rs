@@ -6,7 +6,7 @@
 
 use super::cluster_merge::{MergedObject, NotMerged};
 use super::cluster_objects::Base;
-use super::decision::{MergeRecord, Stands};
+use super::decision::{MergeRecord, ReleasePlaces};
 use super::fields::FieldMerge;
 use super::knowledge::Knowledge;
 use super::kustomization::{FOLLOW_FILES, KIND};
@@ -43,7 +43,7 @@ pub(super) fn merge(
             merged.push(MergedObject {
                 object,
                 record,
-                stands: Stands::default(),
+                in_releases: ReleasePlaces::default(),
                 converted: Vec::new(),
                 versions: Vec::new(),
                 renamed: None,

@@ -8,7 +8,9 @@ use super::cluster_objects::Base;
 use super::converted::in_version_of;
 use super::lists::pair_items;
 use super::nodes::text;
-use crate::substitution::{Bindings, Found, Scope, Substitution, TextBudget, is_collection, may_hold_tokens};
+use crate::substitution::{
+    Bindings, BoundValue, Substitution, SubstitutionScope, TextBudget, is_collection, may_hold_tokens,
+};
 use capstan_kustomize::schema::Schemas;
 use capstan_model::object::Step;
 use capstan_yaml::{Node, NodeKind, flow_text};
@@ -27,15 +29,15 @@ pub(super) struct Lesson<'a> {
 
 impl Lesson<'_> {
     /// A value and its place in the object, or in the object as it was before its conversion.
-    fn found(&self, value: String, path: &[Step], at: usize, is_before: bool) -> Found {
+    fn found(&self, value: String, path: &[Step], at: usize, is_before: bool) -> BoundValue {
         let Self { base, object, .. } = *self;
         let path = path.iter().cloned().collect();
         if is_before {
-            return Found { value, object, path, at };
+            return BoundValue { value, object, path, at };
         }
         let converted = base.converted.get(&object);
         let path = converted.map_or_else(|| path.clone(), |converted| converted.conversion.before(&path));
-        Found { value, object, path, at: base.offset_before(object, at) }
+        BoundValue { value, object, path, at: base.offset_before(object, at) }
     }
 }
 
@@ -74,7 +76,7 @@ fn unify(
         (NodeKind::Mapping(entries), NodeKind::Mapping(_)) => {
             for entry in entries {
                 let key = if may_hold_tokens(&entry.key) {
-                    let scope = Scope { own, bindings, substitution: Substitution::FULL };
+                    let scope = SubstitutionScope { own, bindings, substitution: Substitution::FULL };
                     scope.text_within(&entry.key, budget)
                 } else {
                     entry.key.clone()

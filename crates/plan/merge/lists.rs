@@ -139,7 +139,7 @@ pub(crate) fn kind_of<'a>(known: &Knowledge<'a>, inputs: &[&[Node]]) -> ListRule
         Some(ListKind::Arguments) if all_maps && items().all(|item| item.get("name").is_some()) => {
             return rule(ListKind::Arguments, DecidedBy::OwnTable);
         }
-        Some(ListKind::Keyed(keys)) if !all_scalars && items().any(|item| keys.stand_in(item)) => {
+        Some(ListKind::Keyed(keys)) if !all_scalars && items().any(|item| keys.can_identify(item)) => {
             return keyed(keys, DecidedBy::OwnTable);
         }
         _ => {}
@@ -219,7 +219,7 @@ impl<'a> Keys<'a> {
     }
 
     /// Whether an item has at least the first of the fields.
-    fn stand_in(self, item: &Node) -> bool {
+    fn can_identify(self, item: &Node) -> bool {
         self.names().first().is_some_and(|field| item.get(field).is_some())
     }
 }

@@ -38,7 +38,7 @@ use super::piece::{Form, ReleasePiece, Shape};
 use super::source::ReleaseSource;
 use super::twins::part_by_namespace;
 use crate::substitution::{
-    Bindings, Found, Scope, Substitution, SubstitutionExtent, TextToken, budget, tokens,
+    Bindings, BoundValue, Substitution, SubstitutionExtent, SubstitutionScope, TextToken, budget, tokens,
 };
 use crate::templates::{NamingValue, base_name, naming_values, references, renamed};
 use capstan_kustomize::schema::Schemas;
@@ -64,7 +64,7 @@ pub(crate) fn match_source<'a>(
     if let (Some(own), Some((_, name))) = (own_cluster, release_cluster) {
         bindings.unify(&source.variables, name, name_of(base, own), &budget());
     }
-    let scope = Scope { own: &source.variables, bindings, substitution: Substitution::FULL };
+    let scope = SubstitutionScope { own: &source.variables, bindings, substitution: Substitution::FULL };
     let renamed = release_cluster.zip(own_cluster).and_then(|((_, name), own)| {
         let name = scope.text(name);
         (name != own.name && !name.contains("${") && !own.name.contains("${"))
@@ -114,12 +114,12 @@ fn by_object<'a>(pieces: &[&'a ReleasePiece], targets: &[Target]) -> HashMap<usi
 }
 
 /// The name of one of the base's objects, with its place.
-fn name_of(base: &Base, id: &ObjectId) -> Found {
+fn name_of(base: &Base, id: &ObjectId) -> BoundValue {
     let object = base.objects.iter().position(|object| object.id == *id).unwrap_or_default();
     let path = FieldPath::root().key("metadata").key("name");
     let node = base.objects.get(object).and_then(|_| base.node(object).at(&path));
     let at = node.map_or(0, |node| base.offset_before(object, node.span.start));
-    Found { value: id.name.clone(), object, path, at }
+    BoundValue { value: id.name.clone(), object, path, at }
 }
 
 fn is_cluster(piece: &ReleasePiece) -> bool {
@@ -199,7 +199,7 @@ fn fits_tokens(parts: &[TextToken<'_>], text: &str) -> bool {
 
 struct Matcher<'m> {
     base: &'m Base,
-    scope: Scope<'m>,
+    scope: SubstitutionScope<'m>,
     pieces: &'m [&'m ReleasePiece],
     renamed: Option<&'m (String, String)>,
     targets: Vec<Option<Target>>,
@@ -287,8 +287,8 @@ impl Matcher<'_> {
             || (cluster.contains('$') && {
                 let substitution =
                     Substitution { extent: SubstitutionExtent::OwnOnly, ..self.scope.substitution };
-                Scope { substitution, ..self.scope }.text(release) == cluster
-                    || Scope { own: &NONE, ..self.scope }.text(cluster) == bound
+                SubstitutionScope { substitution, ..self.scope }.text(release) == cluster
+                    || SubstitutionScope { own: &NONE, ..self.scope }.text(cluster) == bound
             })
     }
 

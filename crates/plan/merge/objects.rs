@@ -32,7 +32,7 @@ use super::cluster_merge::{
     Ambiguity, Between, ClusterMerge, DroppedObject, MergedObject, NamedVersion, NewObject, NotMerged,
     ObjectConflict, Sides,
 };
-use super::decision::{DecisionKind, MergeRecord, Stands};
+use super::decision::{DecisionKind, MergeRecord, ReleasePlaces};
 use super::fields::FieldMerge;
 use super::inputs;
 use super::kinds::kind_changes;
@@ -48,14 +48,14 @@ use super::values::same_value;
 use super::views::{AbsentObject, MergeInput, Views, Work, matched, named, pieces_of};
 use crate::settings::FieldOwner;
 use crate::substitution::reader::Cursor;
-use crate::substitution::{Bindings, Scope, Substitution, SubstitutionError};
+use crate::substitution::{Bindings, Substitution, SubstitutionError, SubstitutionScope};
 use crate::templates::split_suffix;
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_yaml::Node;
 
 /// The merge, both sources as they were matched (new objects are made from the new one's pieces), and what
 /// the cluster's variables are.
-pub(crate) struct Merged<'a> {
+pub(crate) struct ObjectMerge<'a> {
     pub(crate) merge: ClusterMerge,
     pub(crate) old: Option<Matched<'a>>,
     pub(crate) new: Matched<'a>,
@@ -63,7 +63,7 @@ pub(crate) struct Merged<'a> {
 }
 
 /// Merges all objects of one cluster.
-pub(crate) fn merge_cluster<'a>(input: &MergeInput<'a>) -> Merged<'a> {
+pub(crate) fn merge_cluster<'a>(input: &MergeInput<'a>) -> ObjectMerge<'a> {
     let (bindings, old, new) = matched(input);
     let work = Work { input, bindings: &bindings, old: old.as_ref(), new: &new };
     let mut merge = work.merge();
@@ -79,7 +79,7 @@ pub(crate) fn merge_cluster<'a>(input: &MergeInput<'a>) -> Merged<'a> {
         .contradictions()
         .map(|(name, one, other)| (name.to_owned(), one.clone(), other.clone()))
         .collect();
-    Merged { merge, old, new, bindings }
+    ObjectMerge { merge, old, new, bindings }
 }
 
 impl<'a> Work<'_, 'a> {
@@ -209,9 +209,9 @@ impl<'a> Work<'_, 'a> {
             new: PlacesIn { source: self.new.source, pieces: new, side: Some(&*n) },
         };
         for decision in record.decisions.iter_mut().filter(|one| one.kind != DecisionKind::Held) {
-            decision.stands = places.of_decision(decision);
+            decision.in_releases = places.of_decision(decision);
         }
-        let (stands, converted) = (
+        let (in_releases, converted) = (
             places.of(&FieldPath::root()),
             base.converted
                 .get(&object)
@@ -230,7 +230,7 @@ impl<'a> Work<'_, 'a> {
         MergedObject {
             object,
             record,
-            stands,
+            in_releases,
             converted,
             versions: NamedVersion::of(id, o.as_deref(), Some(&n)),
             renamed: self.renamed(id, old, new, substitution),
@@ -271,9 +271,9 @@ impl<'a> Work<'_, 'a> {
             // As it came into the cluster, see U2.
             add_namespace(o, namespace);
         }
-        let stands = Stands { old: old.first().map(|piece| piece.place.clone()), new: None };
+        let in_releases = ReleasePlaces { old: old.first().map(|piece| piece.place.clone()), new: None };
         if same_value(&self.known(&[Some(cluster)]), o.as_deref(), Some(cluster)) {
-            out.removed.push(DroppedObject { object, stands });
+            out.removed.push(DroppedObject { object, in_releases });
         } else {
             out.conflicts.push(ObjectConflict {
                 id: id.clone(),
@@ -281,7 +281,7 @@ impl<'a> Work<'_, 'a> {
                 base: o.map(Cow::into_owned),
                 release: None,
                 new: None,
-                stands,
+                in_releases,
             });
         }
     }
@@ -319,8 +319,9 @@ impl<'a> Work<'_, 'a> {
         let piece = self.new.pieces[at];
         let scope = self.new.scope(self.bindings, self.substitution_of_new(piece));
         let missing = scope.missing(&troubles(&scope, &[piece]), &node, Cursor::of(Some(&id.kind)));
-        let stands = Stands { old: old.map(|old| old.piece.place.clone()), new: Some(piece.place.clone()) };
-        let new = NewObject { piece: at, id: id.clone(), node, missing, stands: stands.clone() };
+        let in_releases =
+            ReleasePlaces { old: old.map(|old| old.piece.place.clone()), new: Some(piece.place.clone()) };
+        let new = NewObject { piece: at, id: id.clone(), node, missing, in_releases: in_releases.clone() };
         match old {
             None => out.added.push(new),
             Some(old) => out.conflicts.push(ObjectConflict {
@@ -329,7 +330,7 @@ impl<'a> Work<'_, 'a> {
                 base: Some(old.node.clone().into_owned()),
                 release: Some(new.node.clone()),
                 new: Some(new),
-                stands,
+                in_releases,
             }),
         }
     }
@@ -348,7 +349,7 @@ fn open(id: &ObjectId, twins: &[&ReleasePiece]) -> Option<Ambiguity> {
 }
 
 /// The expressions of pieces that have no value, as they are written.
-fn troubles(scope: &Scope<'_>, pieces: &[&ReleasePiece]) -> BTreeMap<String, SubstitutionError> {
+fn troubles(scope: &SubstitutionScope<'_>, pieces: &[&ReleasePiece]) -> BTreeMap<String, SubstitutionError> {
     let mut troubles = BTreeMap::new();
     for piece in pieces.iter().filter(|piece| piece.templated) {
         scope.troubles_below(&piece.root, Cursor::of(piece.kind.as_deref()), &mut troubles);

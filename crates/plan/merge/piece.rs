@@ -89,7 +89,7 @@ pub(super) fn piece_of(root: Node, file: &str, place: Place) -> ReleasePiece {
 
 impl ReleasePiece {
     /// Sets the document of the piece. An unwrapped piece has no document of its own: its wrapper does.
-    pub(super) fn stands_in(&mut self, document: Option<(usize, usize)>) {
+    pub(super) fn set_document(&mut self, document: Option<(usize, usize)>) {
         self.document = self.document.and(document);
         if let Some(wrapper) = &mut self.wrapper {
             wrapper.document = document;

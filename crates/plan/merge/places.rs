@@ -1,6 +1,6 @@
 //! Where in its files a release has what it says of an object.
 
-use super::decision::{MergeDecision, Stands};
+use super::decision::{MergeDecision, ReleasePlaces};
 use super::piece::ReleasePiece;
 use super::source::ReleaseSource;
 use capstan_kustomize::conversion::{Conversion, ConversionStep};
@@ -17,23 +17,23 @@ pub(super) struct Places<'p, 'a> {
 
 impl Places<'_, '_> {
     /// The places of a field that both count alike.
-    pub(super) fn of(&self, path: &FieldPath) -> Stands {
+    pub(super) fn of(&self, path: &FieldPath) -> ReleasePlaces {
         let old = self.old.as_ref().and_then(|old| old.place_of(path));
-        Stands { old, new: self.new.place_of(path) }
+        ReleasePlaces { old, new: self.new.place_of(path) }
     }
 
     /// The places of what was decided about: the old one of what the cluster has, the new one of what it would get.
-    pub(super) fn of_decision(&self, decision: &MergeDecision) -> Stands {
+    pub(super) fn of_decision(&self, decision: &MergeDecision) -> ReleasePlaces {
         let old = self.old.as_ref().filter(|_| decision.cluster.is_some());
         let new = decision.release.is_some().then_some(&self.new);
-        Stands {
+        ReleasePlaces {
             old: old.and_then(|old| old.place_of(&decision.path_in_old)),
             new: new.and_then(|new| new.place_of(&decision.path_in_new)),
         }
     }
 
     /// The places of the fields that a conversion touches.
-    pub(super) fn of_conversion(&self, conversion: &Conversion) -> Vec<(FieldPath, Stands)> {
+    pub(super) fn of_conversion(&self, conversion: &Conversion) -> Vec<(FieldPath, ReleasePlaces)> {
         let steps = conversion.steps.iter().map(|step| match step {
             ConversionStep::Move { to: field, .. }
             | ConversionStep::Replace { at: field, .. }

@@ -9,7 +9,8 @@ use super::nodes::{add_namespace, remove, set_text};
 use super::piece::{ReleasePiece, provider_components};
 use super::tidying::without_refused_empties;
 use crate::substitution::{
-    Bindings, Flux, Scope, Substitution, SubstitutionExtent, expressions, expressions_of_fields, unescaped,
+    Bindings, Flux, Substitution, SubstitutionExtent, SubstitutionScope, expressions, expressions_of_fields,
+    unescaped,
 };
 use crate::templates::{naming_values, references};
 use capstan_model::kinds::is_template_name;
@@ -50,15 +51,19 @@ pub(crate) fn substitution(pieces: &[&ReleasePiece], cluster: &Node) -> Substitu
 }
 
 impl<'a> Matched<'a> {
-    pub(crate) fn scope<'s>(&'s self, bindings: &'s Bindings, substitution: Substitution) -> Scope<'s> {
-        Scope { own: &self.source.variables, bindings, substitution }
+    pub(crate) fn scope<'s>(
+        &'s self,
+        bindings: &'s Bindings,
+        substitution: Substitution,
+    ) -> SubstitutionScope<'s> {
+        SubstitutionScope { own: &self.source.variables, bindings, substitution }
     }
 
     /// The piece as it concerns an object that the cluster has.
     pub(crate) fn prepared(
         &self,
         piece: &'a ReleasePiece,
-        scope: Scope<'_>,
+        scope: SubstitutionScope<'_>,
         own: &ObjectId,
     ) -> Cow<'a, Node> {
         let mut node = self.substituted(piece, scope);
@@ -84,7 +89,7 @@ impl<'a> Matched<'a> {
     pub(crate) fn instantiated(
         &self,
         piece: &'a ReleasePiece,
-        scope: Scope<'_>,
+        scope: SubstitutionScope<'_>,
         namespace: Option<&str>,
     ) -> Cow<'a, Node> {
         let mut node = self.substituted(piece, scope);
@@ -110,7 +115,7 @@ impl<'a> Matched<'a> {
         node
     }
 
-    fn substituted(&self, piece: &'a ReleasePiece, scope: Scope<'_>) -> Cow<'a, Node> {
+    fn substituted(&self, piece: &'a ReleasePiece, scope: SubstitutionScope<'_>) -> Cow<'a, Node> {
         let mut node =
             if piece.templated { Cow::Owned(scope.node(&piece.root)) } else { Cow::Borrowed(&piece.root) };
         if let (Cow::Owned(node), Some(path)) = (&mut node, provider_components(&piece.root))

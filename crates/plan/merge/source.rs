@@ -226,7 +226,7 @@ fn read_pieces<'f>(
                 }
                 let line = yaml.position(root.span.start).line;
                 let mut piece = unwrap(root, &below, Place::line_of(file.path.clone(), line));
-                piece.stands_in(path.is_root().then_some((read.len(), index)));
+                piece.set_document(path.is_root().then_some((read.len(), index)));
                 pieces.push(piece);
             }
         }
@@ -274,12 +274,12 @@ fn rendered_piece(object: &RenderedObject, folder: &RepoPath, read: &mut Vec<Yam
         let found = manifest::objects(root).into_iter().find(|(_, node)| node.span.start == origin.offset());
         let Some((path, node)) = found.filter(|(_, node)| node.value() == object.value) else { continue };
         let mut piece = unwrap(node, &file, place);
-        piece.stands_in(path.is_root().then_some((read.len(), index)));
+        piece.set_document(path.is_root().then_some((read.len(), index)));
         read.extend(document.cloned());
         return piece;
     }
     let mut piece = unwrap(&object.placed.to_node(), &file, place);
-    piece.stands_in(None);
+    piece.set_document(None);
     piece
 }
 

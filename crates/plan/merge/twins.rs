@@ -4,14 +4,14 @@
 use super::cluster_objects::Base;
 use super::matched::Target;
 use super::piece::{ReleasePiece, Shape};
-use crate::substitution::Scope;
+use crate::substitution::SubstitutionScope;
 use capstan_yaml::{Node, same_meaning};
 
 /// Of documents that matched one object by their name, only those in its namespace are that object; the
 /// others are objects that the cluster lacks. Where the namespace tells nothing, they stay as they are.
 pub(super) fn part_by_namespace(
     base: &Base,
-    scope: Scope<'_>,
+    scope: SubstitutionScope<'_>,
     pieces: &[&ReleasePiece],
     moved: Option<&(String, String)>,
     targets: &mut [Target],

@@ -19,7 +19,7 @@ use super::knowledge::Knowledge;
 use super::lists::DecidedBy;
 use super::three_way::find;
 use capstan_kustomize::schema::ValueKind;
-use capstan_yaml::scalar::Reading;
+use capstan_yaml::scalar::ScalarReading;
 use capstan_yaml::{Node, NodeKind, Scalar};
 
 /// Fields whose text is a quantity or a duration in every API: the mapping that holds them (any mapping if empty),
@@ -72,11 +72,12 @@ fn same_as(kind: ValueKind, one: &Scalar, other: &Scalar) -> bool {
 
 fn text_of(kind: ValueKind, scalar: &Scalar) -> Option<Cow<'_, str>> {
     match (scalar.reading(), kind) {
-        (Reading::String(text), _) => Some(Cow::Borrowed(text)),
+        (ScalarReading::String(text), _) => Some(Cow::Borrowed(text)),
         // Not the text as it was written: `010` is 8.
-        (number @ (Reading::Integer(_) | Reading::Unsigned(_) | Reading::Float(_)), ValueKind::Quantity) => {
-            Some(Cow::Owned(number.to_value().to_string()))
-        }
+        (
+            number @ (ScalarReading::Integer(_) | ScalarReading::Unsigned(_) | ScalarReading::Float(_)),
+            ValueKind::Quantity,
+        ) => Some(Cow::Owned(number.to_value().to_string())),
         _ => None,
     }
 }

@@ -13,7 +13,7 @@ const MOST_FOLLOWED: usize = 500;
 /// At most this many different patterns of Argo CD are compared with each cluster's folder.
 const MOST_PATTERNS: usize = 1_000;
 /// At most this many are reported for one folder.
-const MOST_TOLD: usize = 20;
+const MOST_REPORTED: usize = 20;
 
 /// Who applies what.
 pub(super) struct Appliers<'s> {
@@ -62,7 +62,7 @@ impl<'s> Appliers<'s> {
     }
 
     /// The objects that apply a folder, in the survey's order. These are the objects that name it or something in
-    /// it, or else those that apply all of the nearest folder above it. At most `MOST_TOLD` of them.
+    /// it, or else those that apply all of the nearest folder above it. At most `MOST_REPORTED` of them.
     pub(super) fn of_folder(&self, folder: &RepoPath) -> Vec<&'s Applies> {
         let own = self
             .folders
@@ -86,7 +86,7 @@ impl<'s> Appliers<'s> {
         found.sort_unstable();
         found.dedup();
         let found = found.into_iter().filter_map(|at| self.survey.applies.get(at));
-        found.filter(|applies| !excludes(&applies.who, folder)).take(MOST_TOLD).collect()
+        found.filter(|applies| !excludes(&applies.who, folder)).take(MOST_REPORTED).collect()
     }
 }
 

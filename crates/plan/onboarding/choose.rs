@@ -71,7 +71,8 @@ pub(super) fn choose(tree: &dyn Tree, units: &Units, shaped: Layout) -> Option<C
         .filter(|one| one.kind == TargetKind::Providers)
         .map(|one| one.id.as_str())
         .collect();
-    let found = text::Found { clusters: wanted.len(), shared: &shared, sets: &sets, left: &units.left };
+    let found =
+        text::SettingsSurvey { clusters: wanted.len(), shared: &shared, sets: &sets, left: &units.left };
     if wanted.is_empty() && shaped.clusters().next().is_some() {
         // Without patterns, folders that are not clusters would count by their shape.
         let text = text::without_clusters(found);
@@ -98,7 +99,7 @@ pub(super) fn choose(tree: &dyn Tree, units: &Units, shaped: Layout) -> Option<C
         let layout = discover(tree, &settings);
         let is_right = finds(&layout, &wanted);
         if !is_right {
-            let found = text::Found { clusters: layout.clusters().count(), ..found };
+            let found = text::SettingsSurvey { clusters: layout.clusters().count(), ..found };
             text = text::by_pattern(&paths, &way.base, found);
         }
         if is_right || chosen.is_none() {

@@ -15,6 +15,7 @@ mod appliers;
 mod choose;
 mod model;
 mod moving;
+mod sources;
 mod survey;
 mod templates;
 #[cfg(test)]
@@ -34,9 +35,11 @@ use survey::{Survey, Who};
 use templates::Templates;
 
 pub use model::{
-    AppliedWith, Applier, FirstOffer, FittingRelease, Onboarded, Onboarding, ReleaseGuess, RolledMachines,
+    AppliedWith, Applier, FirstOffer, FittingRelease, Onboarded, Onboarding, ReleaseExample, ReleaseGuess,
+    RolledMachines,
 };
 pub use moving::{AppliedBelow, Moving, differences, plan_moves};
+pub use sources::RepositoryAddresses;
 
 /// Settings for a repository that has none.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,5 +1,7 @@
 //! All that is known of a repository at first contact.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use capstan_model::finding::{FileError, Place};
@@ -19,9 +21,33 @@ pub struct Onboarding {
     /// How many folders have clusters that need folders of their own, which `capstan init --write --move` makes.
     pub crowded: usize,
     /// A cluster of which the first release can be made, where there is no release; none of the first ones can else.
-    pub example: Option<ClusterId>,
+    pub example: Option<ReleaseExample>,
     /// The releases that there are.
     pub releases: Vec<ReleaseId>,
+}
+
+/// A cluster of which a release can be made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReleaseExample {
+    pub cluster: ClusterId,
+    /// The provider of its infrastructure, as the folder of a release has it: `aws`.
+    pub provider: String,
+}
+
+impl ReleaseExample {
+    /// The provider in the kinds of a cluster's infrastructure: `AWSCluster`, `AzureMachineTemplate`. Where they tell of
+    /// none or of several, the release is one of the platform.
+    pub fn of<'k>(cluster: ClusterId, kinds: impl IntoIterator<Item = &'k str>) -> Self {
+        const ENDS: [&str; 6] =
+            ["ClusterTemplate", "MachineTemplate", "MachinePool", "ControlPlane", "Cluster", "Managed"];
+        let named = kinds.into_iter().filter_map(|kind| {
+            let name = ENDS.iter().fold(kind, |kind, end| kind.strip_suffix(end).unwrap_or(kind));
+            (name != kind && !name.is_empty()).then(|| name.to_lowercase())
+        });
+        let named: BTreeSet<String> = named.collect();
+        let provider = named.iter().next().filter(|_| named.len() == 1);
+        Self { cluster, provider: provider.cloned().unwrap_or_else(|| "platform".to_owned()) }
+    }
 }
 
 /// One cluster.
@@ -99,7 +125,7 @@ pub enum ReleaseGuess {
     /// The cluster cannot be read: why.
     Refused(String),
     /// It was not planned: there are too many clusters.
-    NotLookedAt,
+    NotPlanned,
 }
 
 /// What a cluster would be offered first.
@@ -122,7 +148,7 @@ pub enum FirstOffer {
     /// It cannot be planned: why.
     Refused(String),
     /// It was not planned: there are too many clusters.
-    NotLookedAt,
+    NotPlanned,
 }
 
 /// How many machines are replaced.
@@ -133,4 +159,27 @@ pub enum RolledMachines {
     Known(u64),
     /// Git alone does not say how many.
     Unknown,
+}
+
+#[cfg(test)]
+mod tests {
+    use capstan_model::tree::RepoPath;
+
+    use super::*;
+
+    #[test]
+    fn the_kinds_of_a_clusters_infrastructure_name_the_provider() {
+        let cases: [(&[&str], &str); 6] = [
+            (&["AWSCluster", "AWSMachineTemplate"], "aws"),
+            (&["AWSManagedCluster", "AWSManagedControlPlane", "AWSManagedMachinePool"], "aws"),
+            (&["OpenStackCluster"], "openstack"),
+            (&["DockerMachineTemplate"], "docker"),
+            (&["AWSCluster", "DockerMachineTemplate"], "platform"),
+            (&["Other"], "platform"),
+        ];
+        for (kinds, provider) in cases {
+            let cluster = ClusterId::new(RepoPath::parse("gauss/peu01").unwrap());
+            assert_eq!(ReleaseExample::of(cluster, kinds.iter().copied()).provider, provider, "{kinds:?}");
+        }
+    }
 }

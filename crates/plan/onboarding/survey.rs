@@ -6,9 +6,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::sources::{AppliedSource, GitSource, Origin, RepositoryAddresses};
 use crate::flux::{Apply, read_apply};
-use crate::giant_swarm::{Sources, chart_of, names_giant_swarm_release};
-use crate::layout::{Layout, is_name};
+use crate::giant_swarm::{ChartSources, chart_of, names_giant_swarm_release};
+use crate::layout::{ClusterName, Layout, is_name};
 use capstan_kustomize::render::{INCLUDE_FIELDS, PATCH_FIELDS, is_kustomization, kustomization_field};
 use capstan_model::finding::{FileError, Place, rules};
 use capstan_model::kinds::{KindRole, is_cluster_api, role};
@@ -30,11 +31,11 @@ const MOST_PATHS: usize = 100;
 
 /// Something by which a folder is a cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Seen {
+pub(super) struct ClusterSign {
     pub(super) place: Place,
     pub(super) path: RepoPath,
     pub(super) what: What,
-    pub(super) name: String,
+    pub(super) name: ClusterName,
     pub(super) whole: Whole,
 }
 
@@ -66,7 +67,7 @@ pub(super) struct Owner {
 
 /// What a kustomization names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Named {
+pub(super) struct KustomizationTargets {
     /// Folders and files that it builds.
     pub(super) targets: BTreeSet<RepoPath>,
     /// Whether it changes what it takes, as an overlay does, or only lists it.
@@ -82,6 +83,10 @@ pub(super) struct Applies {
     pub(super) substitutes: bool,
     /// Whether it patches what it builds, so that an object in it may say something else than its file.
     pub(super) patches: bool,
+    /// What it says of its source.
+    pub(super) source: AppliedSource,
+    /// Whether it applies nothing until somebody resumes it.
+    pub(super) is_suspended: bool,
 }
 
 /// Who, and what.
@@ -127,14 +132,16 @@ pub(super) enum Depth {
 /// What stands where.
 #[derive(Debug, Default)]
 pub(super) struct Survey {
-    pub(super) seen: Vec<Seen>,
+    pub(super) seen: Vec<ClusterSign>,
     pub(super) owners: Vec<Owner>,
     /// The first object of Cluster API's, where no other is one by which a folder is a cluster.
     pub(super) other: Option<(Place, String)>,
-    pub(super) kustomizations: BTreeMap<RepoPath, Named>,
+    pub(super) kustomizations: BTreeMap<RepoPath, KustomizationTargets>,
     /// Files that are patches of kustomizations.
     pub(super) patches: BTreeSet<RepoPath>,
     pub(super) applies: Vec<Applies>,
+    /// Flux's Git repositories, with their URLs.
+    pub(super) git_sources: Vec<GitSource>,
     /// Helm charts whose templates make clusters: their folders, and the first such template of each.
     pub(super) charts: BTreeMap<RepoPath, RepoPath>,
     /// Files that mention clusters and cannot be read.
@@ -170,10 +177,16 @@ impl Survey {
         let hidden = Self::look(tree, layout, Look::Hidden);
         self.kustomizations.extend(hidden.kustomizations);
         self.applies.extend(hidden.applies);
+        self.git_sources.extend(hidden.git_sources);
         self.ignored.extend(hidden.ignored);
         self.unseen.extend(hidden.unseen);
         self.broken_kustomizations.extend(hidden.broken_kustomizations);
         self.unfinished = self.unfinished.take().or(hidden.unfinished);
+    }
+
+    /// Where what an object applies comes from.
+    pub(super) fn origin(&self, applies: &Applies, own: &RepositoryAddresses) -> Origin {
+        applies.source.origin(&self.git_sources, own)
     }
 
     fn look(tree: &dyn Tree, layout: &Layout, look: Look) -> Self {
@@ -251,7 +264,7 @@ impl Survey {
     fn add(&mut self, tree: &dyn Tree, path: &RepoPath, file: &YamlFile, patches: &mut BTreeSet<RepoPath>) {
         let folder = path.parent().unwrap_or_default();
         let all = || file.documents().iter().flat_map(|document| objects(&document.root));
-        let sources = Sources::of(all().map(|(_, object)| object));
+        let sources = ChartSources::of(all().map(|(_, object)| object));
         for document in file.documents() {
             // A Flux Kustomization may be in a file of that name, too.
             let is_own = |(group, _): (&str, &str)| group == "kustomize.config.k8s.io";
@@ -271,7 +284,7 @@ impl Survey {
         &mut self,
         path: &RepoPath,
         object: &'n Node,
-        sources: &Sources<'n>,
+        sources: &ChartSources<'n>,
         place: &dyn Fn() -> Place,
     ) {
         let metadata = object.get("metadata");
@@ -288,7 +301,8 @@ impl Survey {
         };
         if let Some(what) = what {
             let whole = if is_name(name) { Whole::Yes } else { Whole::Templated };
-            self.seen.push(Seen { place: place(), path: path.clone(), what, name: name.to_owned(), whole });
+            let name = ClusterName::of(object).unwrap_or_default();
+            self.seen.push(ClusterSign { place: place(), path: path.clone(), what, name, whole });
             return;
         }
         let Some((group, kind)) = group_and_kind(object) else { return };
@@ -307,6 +321,9 @@ impl Survey {
         {
             self.ignored.push((place(), ignored.to_owned()));
         }
+        if group == FLUX_SOURCES && kind == "GitRepository" && self.git_sources.len() < MOST_APPLIED {
+            self.git_sources.push(GitSource::read(object));
+        }
         let composes = object.get("spec").is_some_and(|spec| spec.get("include").is_some());
         if kind == "ArtifactGenerator" || group == FLUX_SOURCES && composes {
             let message = "Flux composes a source of several here, so Capstan cannot tell where the files of this repository are in it: move the clusters by hand";
@@ -320,8 +337,8 @@ impl Survey {
             let message = "the path of this Kustomization of Flux is filled in, so Capstan cannot tell which folder it applies: move the clusters by hand";
             self.not_seen(place(), message.to_owned());
         }
-        let flux = read_apply(object).map(|apply| (Who::Flux(apply), Extent::Whole));
-        let Some((who, extent)) = flux.or_else(|| argo(group, kind, name, object)) else { return };
+        let flux = read_apply(object).map(|apply| (Who::Flux(apply), Extent::Whole, Vec::new()));
+        let Some((who, extent, urls)) = flux.or_else(|| argo(group, kind, name, object)) else { return };
         if extent == Extent::Cut || self.applies.len() >= MOST_APPLIED {
             let message = if extent == Extent::Cut {
                 format!(
@@ -336,8 +353,12 @@ impl Survey {
         }
         if self.applies.len() < MOST_APPLIED {
             let substitutes = object.get("spec").is_some_and(|spec| spec.get("postBuild").is_some());
-            let patches = object.get("spec").is_some_and(patches);
-            self.applies.push(Applies { who, place: place(), substitutes, patches });
+            let spec = object.get("spec");
+            let patches = spec.is_some_and(patches);
+            let suspend = spec.and_then(|spec| spec.get("suspend")).and_then(Node::as_scalar);
+            let is_suspended = suspend.is_some_and(|suspend| suspend.text != "false");
+            let source = AppliedSource::read(object, urls);
+            self.applies.push(Applies { who, place: place(), substitutes, patches, source, is_suspended });
         }
     }
 
@@ -400,7 +421,7 @@ fn name_targets(
     tree: &dyn Tree,
     folder: &RepoPath,
     root: &Node,
-    named: &mut Named,
+    named: &mut KustomizationTargets,
     patches: &mut BTreeSet<RepoPath>,
 ) {
     /// What only lists, or says what the file is.
@@ -426,14 +447,15 @@ fn name_targets(
     named.changes |= entries.iter().any(|entry| !is_list(&entry.key));
 }
 
-/// The folders that an Application or ApplicationSet names, and whether these are all.
-fn argo(group: &str, kind: &str, name: &str, object: &Node) -> Option<(Who, Extent)> {
+/// The folders that an Application or ApplicationSet names, whether these are all, and the repositories that it names.
+fn argo(group: &str, kind: &str, name: &str, object: &Node) -> Option<(Who, Extent, Vec<String>)> {
     if group != ARGO || !matches!(kind, "Application" | "ApplicationSet") {
         return None;
     }
     let (mut written, mut excluded, mut elements) = (Vec::new(), Vec::new(), Vec::new());
     let (mut sources, mut recursing, mut selects, mut extent) = (0_usize, 0_usize, false, Extent::Whole);
     let (mut reading, mut git_lists, mut is_open) = (FolderReading::Kustomized, 0_usize, false);
+    let mut urls = Vec::new();
     let mut nodes = vec![object.get("spec")?];
     while let Some(node) = nodes.pop() {
         match &node.kind {
@@ -447,6 +469,9 @@ fn argo(group: &str, kind: &str, name: &str, object: &Node) -> Option<(Who, Exte
                     extent = Extent::Cut;
                 }
                 paths.extend(path.filter(|_| paths.len() < MOST_PATHS));
+                // A chart's repository holds no folder.
+                let url = node.text_at("repoURL").filter(|_| node.get("chart").is_none());
+                urls.extend(url.filter(|_| urls.len() < MOST_PATHS).map(str::to_owned));
                 let directory = node.get("directory");
                 // One of several sources; it may leave out how it reads its folder.
                 if path.is_some() && (directory.is_some() || node.get("repoURL").is_some()) {
@@ -526,7 +551,7 @@ fn argo(group: &str, kind: &str, name: &str, object: &Node) -> Option<(Who, Exte
         reading,
         git_lists,
     };
-    Some((who, extent))
+    Some((who, extent, urls))
 }
 
 /// A path with what an element of a list generator gives, `{{name}}` or `{{.name}}`; `None` where it gives something not.

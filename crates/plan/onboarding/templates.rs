@@ -9,7 +9,7 @@ use capstan_model::finding::{FileError, Place, rules};
 use capstan_model::tree::RepoPath;
 
 /// At most this many of each are reported.
-const TOLD: usize = 20;
+const MOST_REPORTED: usize = 20;
 
 /// The reports about templates.
 #[derive(Debug, Default)]
@@ -23,7 +23,7 @@ pub(super) struct Templates {
 impl Templates {
     pub(super) fn of(survey: &Survey, units: &Units, appliers: &Appliers<'_>) -> Self {
         let mut templates = Self::default();
-        for (chart, template) in survey.charts.iter().take(TOLD) {
+        for (chart, template) in survey.charts.iter().take(MOST_REPORTED) {
             let told = of_chart(chart, template);
             // An object that applies all of a folder above a chart may mean anything in it, so it counts, too.
             if appliers.of_folder(chart).is_empty() {
@@ -38,7 +38,7 @@ impl Templates {
                 .seen
                 .iter()
                 .filter(|seen| seen.what == What::Cluster && seen.whole == Whole::Templated);
-            templates.offered.extend(unfilled.take(TOLD).map(|seen| of_variables(&seen.place)));
+            templates.offered.extend(unfilled.take(MOST_REPORTED).map(|seen| of_variables(&seen.place)));
         }
         templates
     }

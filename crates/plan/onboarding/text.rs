@@ -14,7 +14,7 @@ mode: observe
 
 /// What the settings are for.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Found<'a> {
+pub(super) struct SettingsSurvey<'a> {
     /// How many clusters they find.
     pub(super) clusters: usize,
     /// Patterns of the clusters whose objects are in bases that several overlays build.
@@ -26,7 +26,7 @@ pub(super) struct Found<'a> {
 }
 
 /// Where the shape of folders tells what is a cluster.
-pub(super) fn by_shape(found: Found<'_>) -> String {
+pub(super) fn by_shape(found: SettingsSurvey<'_>) -> String {
     let mut text = HEAD.to_owned();
     if found.clusters > 0 {
         text.push_str(&format!(
@@ -74,7 +74,7 @@ fn rules(shared: &[String]) -> String {
 }
 
 /// Where folders have the shape of a cluster, and none of them is one.
-pub(super) fn without_clusters(found: Found<'_>) -> String {
+pub(super) fn without_clusters(found: SettingsSurvey<'_>) -> String {
     by_shape(found) + NO_CLUSTERS
 }
 
@@ -93,9 +93,9 @@ const NOTHING_YET: &str = "
 ";
 
 /// Where patterns do; the root for a base that is the cluster's folder itself.
-pub(super) fn by_pattern(paths: &[String], base: &RepoPath, found: Found<'_>) -> String {
+pub(super) fn by_pattern(paths: &[String], base: &RepoPath, found: SettingsSurvey<'_>) -> String {
     if paths.is_empty() {
-        return by_shape(Found { clusters: 0, ..found });
+        return by_shape(SettingsSurvey { clusters: 0, ..found });
     }
     let quoted: Vec<String> = paths.iter().map(|path| quoted(path)).collect();
     let one_line = format!("  paths: [{}]\n", quoted.join(", "));

@@ -12,8 +12,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::appliers::Appliers;
-use super::survey::{Seen, Survey, What, Who, Whole};
-use crate::layout::{Layout, TargetFolder};
+use super::survey::{ClusterSign, Survey, What, Who, Whole};
+use crate::layout::{ClusterName, Layout, TargetFolder};
 use capstan_model::finding::{FileError, Place, rules};
 use capstan_model::tree::RepoPath;
 use capstan_model::wording::{few, list};
@@ -26,7 +26,7 @@ const EXAMPLE_ENDS: [&str; 3] = ["-example", "-examples", "-samples"];
 /// The report about a cluster in the repository's root.
 const ROOT: &str = "the repository's root cannot be a cluster's folder: move the files of this cluster to a folder, whose path becomes the cluster's id";
 /// How many clusters of one folder are reported one by one.
-const TOLD: usize = 20;
+const MOST_REPORTED: usize = 20;
 
 /// Folders of manifests that are clusters, and what was found that cannot be one.
 #[derive(Debug, Default)]
@@ -67,8 +67,8 @@ pub(super) fn units(survey: &Survey, shaped: &Layout, appliers: &Appliers<'_>) -
 }
 
 /// What is by folder: files in the base of a cluster by its shape belong to that base.
-fn by_folder<'s>(survey: &'s Survey, shaped: &Layout) -> BTreeMap<RepoPath, Vec<&'s Seen>> {
-    let mut folders: BTreeMap<RepoPath, Vec<&Seen>> = BTreeMap::new();
+fn by_folder<'s>(survey: &'s Survey, shaped: &Layout) -> BTreeMap<RepoPath, Vec<&'s ClusterSign>> {
+    let mut folders: BTreeMap<RepoPath, Vec<&ClusterSign>> = BTreeMap::new();
     for seen in &survey.seen {
         let cluster = shaped.target_around(&seen.path);
         let folder = match cluster {
@@ -133,7 +133,7 @@ impl Units {
         consumers: &Consumers<'_>,
         appliers: &Appliers<'_>,
         folder: &RepoPath,
-        seen: &[&Seen],
+        seen: &[&ClusterSign],
     ) {
         let Some(first) = seen.first() else { return };
         let files: Vec<&RepoPath> = seen.iter().map(|seen| &seen.path).collect();
@@ -190,21 +190,21 @@ impl Units {
         shaped: &Layout,
         consumers: &Consumers<'_>,
         folder: &RepoPath,
-        seen: &[&Seen],
+        seen: &[&ClusterSign],
     ) {
-        let whole: Vec<&&Seen> = seen.iter().filter(|seen| seen.whole == Whole::Yes).collect();
+        let whole: Vec<&&ClusterSign> = seen.iter().filter(|seen| seen.whole == Whole::Yes).collect();
         let Some(first) = whole.first() else { return };
         let is_shaped = by_shape(shaped, folder).is_some();
         if folder.is_root() {
-            for seen in whole.iter().take(TOLD) {
+            for seen in whole.iter().take(MOST_REPORTED) {
                 self.tell(seen.place.clone(), ROOT.to_owned());
             }
             self.crowd(folder, &whole);
             return;
         }
         if let Some(named) = survey.kustomizations.get(folder).filter(|_| !is_shaped) {
-            let is_named = |seen: &&&&Seen| named.targets.contains(&seen.path);
-            let by_others = |seen: &&&&Seen| consumers.of.contains_key(&seen.path);
+            let is_named = |seen: &&&&ClusterSign| named.targets.contains(&seen.path);
+            let by_others = |seen: &&&&ClusterSign| consumers.of.contains_key(&seen.path);
             let unnamed = whole.iter().find(|seen| !is_named(seen) && !by_others(seen));
             if let Some(seen) = unnamed {
                 self.tell(
@@ -217,18 +217,23 @@ impl Units {
             }
         }
         let most_telling = whole.iter().map(|seen| seen.what).min().unwrap_or(What::Cluster);
-        let named: BTreeSet<&str> =
-            whole.iter().filter(|seen| seen.what == most_telling).map(|seen| seen.name.as_str()).collect();
+        let mut named: Vec<&ClusterName> = Vec::new();
+        for seen in whole.iter().filter(|seen| seen.what == most_telling) {
+            if !named.iter().any(|known| known.may_be(&seen.name)) {
+                named.push(&seen.name);
+            }
+        }
         if named.len() > 1 && most_telling != What::Values && !is_shaped {
-            let told = whole.iter().filter(|seen| seen.what == most_telling).take(TOLD);
+            let is_shared = |name: &str| named.iter().filter(|other| other.name == name).count() > 1;
+            let told = whole.iter().filter(|seen| seen.what == most_telling).take(MOST_REPORTED);
             for seen in told {
                 self.tell(
                     seen.place.clone(),
                     format!(
-                        "{folder} has {} clusters, but a cluster is a folder: move the files of `{}` to {}",
+                        "`{folder}` has {} clusters, but a cluster is a folder: move the files of `{}` to {}",
                         named.len(),
-                        seen.name,
-                        own_folder(folder, &seen.name)
+                        seen.name.shown(is_shared(&seen.name.name)),
+                        own_folder(folder, &seen.name.folder(is_shared(&seen.name.name)))
                     ),
                 );
             }
@@ -238,14 +243,14 @@ impl Units {
         self.take([folder.clone()], first);
     }
 
-    fn crowd(&mut self, folder: &RepoPath, seen: &[&&Seen]) {
+    fn crowd(&mut self, folder: &RepoPath, seen: &[&&ClusterSign]) {
         let most_telling = seen.iter().map(|seen| seen.what).min();
         let places =
             seen.iter().filter(|seen| Some(seen.what) == most_telling).map(|seen| seen.place.clone());
         self.crowded.insert(folder.clone(), places.collect());
     }
 
-    fn take(&mut self, folders: impl IntoIterator<Item = RepoPath>, by: &Seen) {
+    fn take(&mut self, folders: impl IntoIterator<Item = RepoPath>, by: &ClusterSign) {
         for folder in folders {
             self.folders.entry(folder).or_insert_with(|| by.place.clone());
         }
@@ -253,7 +258,7 @@ impl Units {
 
     /// The objects that Giant Swarm's clusters are made from may be anywhere: their release is named in their own
     /// folder.
-    fn take_shared(&mut self, folders: BTreeSet<RepoPath>, by: &Seen) {
+    fn take_shared(&mut self, folders: BTreeSet<RepoPath>, by: &ClusterSign) {
         if by.what == What::Cluster {
             self.shared.extend(folders.iter().cloned());
         }
@@ -262,7 +267,7 @@ impl Units {
 
     /// A template that is not filled in here is not a cluster. If it has the shape of one, it is reported, because
     /// Flux may fill it in from another repository.
-    fn tell_template(&mut self, shaped: &Layout, folder: &RepoPath, first: &Seen) {
+    fn tell_template(&mut self, shaped: &Layout, folder: &RepoPath, first: &ClusterSign) {
         let Some(cluster) = by_shape(shaped, folder).filter(|_| example(folder).is_none()) else { return };
         self.tell(first.place.clone(), format!(
             "its name is a variable without a value in this repository, so Capstan treats it as a template. If Flux substitutes it from another repository, add {} to `clusters.paths`",
@@ -279,7 +284,7 @@ impl Units {
     fn grow(&mut self, survey: &Survey) {
         let seen = survey.seen.iter().filter(|seen| seen.what == What::Cluster && seen.whole == Whole::Yes);
         let homes: BTreeMap<&str, RepoPath> =
-            seen.map(|seen| (seen.name.as_str(), seen.path.parent().unwrap_or_default())).collect();
+            seen.map(|seen| (seen.name.name.as_str(), seen.path.parent().unwrap_or_default())).collect();
         let mut wider: BTreeMap<&RepoPath, RepoPath> = BTreeMap::new();
         for owner in &survey.owners {
             let Some(home) = owner.cluster.as_deref().and_then(|name| homes.get(name)) else { continue };

@@ -2,7 +2,10 @@
 
 use jiff::civil::Date;
 
-use super::{Direction, Excludes, MinorSkip, NoSuchRelease, NotOffered, Offer, Outcome, Standing, Step};
+use super::{
+    Direction, Excludes, MinorSkip, NoSuchRelease, NotOffered, Offer, OfferedStep, PathOutcome,
+    TargetPosition,
+};
 use crate::release::{Catalogue, Release, ReleaseState, nearest_release};
 use crate::settings::{EffectiveSettings, Hold, Track};
 use capstan_model::ids::{Provider, ReleaseId, ReleaseName};
@@ -15,12 +18,12 @@ pub(super) const HORIZON: usize = 100;
 
 /// What a cluster is offered on that day (UTC), or what the release asked for by name means for it.
 ///
-/// A person may ask for any release by name. What speaks against it is in the notes and in [`Step::minor_skip`].
+/// A person may ask for any release by name. What speaks against it is in the notes and in [`OfferedStep::minor_skip`].
 ///
 /// # Errors
 /// Where the release asked for does not exist.
 pub fn offer(
-    standing: &Standing,
+    standing: &TargetPosition,
     settings: &EffectiveSettings,
     catalogue: &Catalogue,
     asked: Option<&ReleaseName>,
@@ -31,20 +34,20 @@ pub fn offer(
         Some(name) => asked_for(standing, settings, catalogue, name, today, &mut notes)?,
         None => by_itself(standing, settings, catalogue, today, &mut notes),
     };
-    if let Outcome::Step(step) = &outcome {
+    if let PathOutcome::Step(step) = &outcome {
         notes.extend(about(step, standing.kind));
     }
     Ok(Offer { from: standing.release.clone(), outcome, notes })
 }
 
 fn by_itself(
-    standing: &Standing,
+    standing: &TargetPosition,
     settings: &EffectiveSettings,
     catalogue: &Catalogue,
     today: Date,
     notes: &mut Vec<String>,
-) -> Outcome {
-    let nothing = Outcome::Nothing;
+) -> PathOutcome {
+    let nothing = PathOutcome::Nothing;
     if let Some(hold) = settings.hold_on(today) {
         return nothing(held(hold));
     }
@@ -66,7 +69,7 @@ fn by_itself(
     notes.extend(requests_unreadable(catalogue, provider));
     if let Some((release, minor_skip)) = next(standing, settings.track, catalogue, provider) {
         notes.extend(minor_skip.map(|skip| why_skipped(skip, catalogue, provider)));
-        return Outcome::Step(Step {
+        return PathOutcome::Step(OfferedStep {
             to: release.id.clone(),
             content: release.content.clone(),
             direction: Direction::Forward,
@@ -80,15 +83,15 @@ fn by_itself(
 
 /// The next step to that release. `track` is what holds a cluster back: its own, or its overlay's.
 fn to_wished(
-    standing: &Standing,
+    standing: &TargetPosition,
     track: Track,
     catalogue: &Catalogue,
     wished: &ReleaseId,
     notes: &mut Vec<String>,
-) -> Outcome {
+) -> PathOutcome {
     let unreachable = |why: &str| {
         let (at, wished) = (standing.release.clone(), wished.clone());
-        Outcome::Nothing(NotOffered::Unreachable { at, wished, why: why.to_owned() })
+        PathOutcome::Nothing(NotOffered::Unreachable { at, wished, why: why.to_owned() })
     };
     let Some(goal) = catalogue.find(wished).filter(|release| release.kind == standing.kind) else {
         let broken = catalogue.unreadable().iter().find(|(id, _)| id == wished);
@@ -98,7 +101,7 @@ fn to_wished(
         };
     };
     if standing.release.as_ref() == Some(&goal.id) {
-        let there = || Outcome::Nothing(NotOffered::AlreadyThere { at: goal.id.clone() });
+        let there = || PathOutcome::Nothing(NotOffered::AlreadyThere { at: goal.id.clone() });
         return refresh(standing, catalogue).unwrap_or_else(there);
     }
     if standing.release.is_some() && standing.provider.as_ref() != Ok(&goal.provider) {
@@ -113,7 +116,7 @@ fn to_wished(
             let after =
                 |at: &Release| next_to(&standing.at(at), track, catalogue, goal).map(|(release, _)| release);
             let follows = std::iter::successors(after(release), |release| after(release));
-            Outcome::Step(Step {
+            PathOutcome::Step(OfferedStep {
                 to: release.id.clone(),
                 content: release.content.clone(),
                 direction: Direction::Forward,
@@ -127,7 +130,7 @@ fn to_wished(
 
 /// The newest that is offered up to the goal, which may be taken whatever its state; one minor at a time.
 fn next_to<'a>(
-    standing: &Standing,
+    standing: &TargetPosition,
     track: Track,
     catalogue: &'a Catalogue,
     goal: &'a Release,
@@ -148,7 +151,7 @@ pub(super) fn held(hold: &Hold) -> NotOffered {
 /// The newest release that the track allows. If that skips a minor of Kubernetes, it is the newest within the next
 /// minor. If the next minor has none, it is the newest of all, with the skip.
 pub(super) fn next<'a>(
-    standing: &Standing,
+    standing: &TargetPosition,
     track: Track,
     catalogue: &'a Catalogue,
     provider: &Provider,
@@ -162,7 +165,7 @@ pub(super) fn next<'a>(
 
 /// The same among some releases, oldest first: those that are newer than the cluster's count.
 pub(super) fn next_among<'a, I: Iterator<Item = &'a Release>>(
-    standing: &Standing,
+    standing: &TargetPosition,
     among: impl Fn() -> I,
 ) -> Option<(&'a Release, Option<MinorSkip>)> {
     let allowed = || among().filter(|release| is_newer(release, standing));
@@ -178,7 +181,7 @@ pub(super) fn next_among<'a, I: Iterator<Item = &'a Release>>(
 }
 
 /// Newer than the cluster's release; where that is unknown, with no older Kubernetes than the cluster's.
-pub(super) fn is_newer(release: &Release, standing: &Standing) -> bool {
+pub(super) fn is_newer(release: &Release, standing: &TargetPosition) -> bool {
     match (&standing.version, standing.brought_by(release), &standing.kubernetes) {
         (Some(version), ..) => release.version > *version,
         (None, Some(offered), Some(current)) => offered.minor() >= current.minor(),
@@ -196,14 +199,14 @@ pub(super) fn within(track: Track, current: Option<&ReleaseVersion>, offered: &R
     }
 }
 
-pub(super) fn minor_skip(standing: &Standing, release: &Release) -> Option<MinorSkip> {
+pub(super) fn minor_skip(standing: &TargetPosition, release: &Release) -> Option<MinorSkip> {
     let from = standing.kubernetes.as_ref()?.minor();
     let to = standing.brought_by(release)?.minor();
     (from.skips(to) && !standing.is_led_to(release)).then_some(MinorSkip { from, to })
 }
 
 fn follows(
-    standing: &Standing,
+    standing: &TargetPosition,
     first: &Release,
     track: Track,
     catalogue: &Catalogue,
@@ -216,11 +219,11 @@ fn follows(
 }
 
 /// The cluster's own release, where its content is another than when it was taken.
-pub(super) fn refresh(standing: &Standing, catalogue: &Catalogue) -> Option<Outcome> {
+pub(super) fn refresh(standing: &TargetPosition, catalogue: &Catalogue) -> Option<PathOutcome> {
     let release = catalogue.find(standing.release.as_ref()?).filter(|found| found.kind == standing.kind)?;
     let (taken, now) = (standing.content.as_ref()?, release.content.as_ref()?);
     (release.is_offered() && !taken.may_be(now)).then(|| {
-        Outcome::Step(Step {
+        PathOutcome::Step(OfferedStep {
             to: release.id.clone(),
             content: Some(now.clone()),
             direction: Direction::Refresh,
@@ -231,7 +234,7 @@ pub(super) fn refresh(standing: &Standing, catalogue: &Catalogue) -> Option<Outc
 }
 
 pub(super) fn why_nothing(
-    standing: &Standing,
+    standing: &TargetPosition,
     track: Track,
     catalogue: &Catalogue,
     provider: &Provider,
@@ -258,20 +261,20 @@ pub(super) fn why_nothing(
 }
 
 fn asked_for(
-    standing: &Standing,
+    standing: &TargetPosition,
     settings: &EffectiveSettings,
     catalogue: &Catalogue,
     name: &ReleaseName,
     today: Date,
     notes: &mut Vec<String>,
-) -> Result<Outcome, NoSuchRelease> {
+) -> Result<PathOutcome, NoSuchRelease> {
     let release = find(standing, catalogue, name)?;
     let differs = standing
         .content
         .as_ref()
         .is_some_and(|taken| release.content.as_ref().is_none_or(|now| !taken.may_be(now)));
     if standing.release.as_ref() == Some(&release.id) && !differs {
-        return Ok(Outcome::Nothing(NotOffered::AlreadyThere { at: release.id.clone() }));
+        return Ok(PathOutcome::Nothing(NotOffered::AlreadyThere { at: release.id.clone() }));
     }
     let direction = match &standing.version {
         _ if standing.release.as_ref() == Some(&release.id) => Direction::Refresh,
@@ -296,7 +299,7 @@ fn asked_for(
             release.id
         ));
     }
-    Ok(Outcome::Step(Step {
+    Ok(PathOutcome::Step(OfferedStep {
         to: release.id.clone(),
         content: release.content.clone(),
         direction,
@@ -306,7 +309,7 @@ fn asked_for(
 }
 
 pub(super) fn find<'a>(
-    standing: &Standing,
+    standing: &TargetPosition,
     catalogue: &'a Catalogue,
     name: &ReleaseName,
 ) -> Result<&'a Release, NoSuchRelease> {
@@ -383,7 +386,7 @@ pub(super) fn unreadable<'a>(
 
 /// Newer releases that would be offered, did they have what is asked of them.
 fn passed_over<'a>(
-    standing: &'a Standing,
+    standing: &'a TargetPosition,
     catalogue: &'a Catalogue,
     provider: &'a Provider,
 ) -> impl Iterator<Item = String> + 'a {
@@ -404,7 +407,7 @@ pub(super) fn requests_unreadable<'a>(
     problems.filter(move |problem| of_provider(problem.place.file())).map(|problem| format!("{problem}."))
 }
 
-fn about(step: &Step, kind: TargetKind) -> Vec<String> {
+fn about(step: &OfferedStep, kind: TargetKind) -> Vec<String> {
     let mut notes = Vec::new();
     if step.direction == Direction::Refresh {
         notes.push(format!("{} has changed since the {} took it.", step.to, kind.noun()));

@@ -51,7 +51,7 @@ use std::fmt;
 use jiff::civil::Date;
 
 pub use choose::offer;
-pub use standing::{ProviderUnknown, Standing};
+pub use standing::{ProviderUnknown, TargetPosition};
 pub use unreadable::{OwnContent, unreadable, unreadable_own};
 pub use upgrade_path::{PathStep, UpgradePath, path_to_json, upgrade_path};
 
@@ -67,32 +67,32 @@ pub struct Offer {
     /// The release it is at; `None` = unknown.
     pub from: Option<ReleaseId>,
     /// The next step, or why there is none.
-    pub outcome: Outcome,
+    pub outcome: PathOutcome,
     /// What a person should know besides, one sentence each.
     pub notes: Vec<String>,
 }
 
 impl Offer {
     /// The next step; `None` where nothing is offered.
-    pub const fn step(&self) -> Option<&Step> {
+    pub const fn step(&self) -> Option<&OfferedStep> {
         match &self.outcome {
-            Outcome::Step(step) => Some(step),
-            Outcome::Nothing(_) => None,
+            PathOutcome::Step(step) => Some(step),
+            PathOutcome::Nothing(_) => None,
         }
     }
 }
 
 /// The next step, or why there is none.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
-    Step(Step),
+pub enum PathOutcome {
+    Step(OfferedStep),
     /// Nothing, for this reason.
     Nothing(NotOffered),
 }
 
 /// One step on the path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step {
+pub struct OfferedStep {
     /// The release that it leads to.
     pub to: ReleaseId,
     /// Its content now.
@@ -222,7 +222,7 @@ impl fmt::Display for ReasonInWords<'_> {
 
 impl NotOffered {
     /// The sentence, of a target of that kind.
-    pub fn told_of(&self, kind: TargetKind) -> String {
+    pub fn describe(&self, kind: TargetKind) -> String {
         ReasonInWords(self, kind).to_string()
     }
 
@@ -240,7 +240,7 @@ impl NotOffered {
                 "The {noun}'s release is unknown, so what its track `{track}` allows is unknown: record `release` in its capstan.yaml."
             ),
             Self::Newest { at: Some(at), .. } => {
-                write!(f, "The {noun} is at {at}, and no newer release is there.")
+                write!(f, "The {noun} is at {at}, and there is no newer release.")
             }
             Self::Newest { at: None, provider } => {
                 write!(f, "The provider {provider} has no release that is offered.")
@@ -253,7 +253,7 @@ impl NotOffered {
             }
             Self::Inventory(why) => f.write_str(why),
             Self::AlreadyThere { at } => {
-                write!(f, "The {noun} is at {at} already, and the release is unchanged.")
+                write!(f, "The {noun} is up to date with {at}.")
             }
         }
     }

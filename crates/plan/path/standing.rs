@@ -13,7 +13,7 @@ use capstan_model::version::{KubernetesVersion, ReleaseVersion};
 
 /// Where a cluster is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Standing {
+pub struct TargetPosition {
     pub cluster: ClusterId,
     /// What kind of target it is: releases of another kind do not count.
     pub kind: TargetKind,
@@ -82,7 +82,7 @@ impl fmt::Display for ProviderUnknown {
     }
 }
 
-impl Standing {
+impl TargetPosition {
     /// Where a cluster is, by what its files and the settings say.
     pub fn of(cluster: &Cluster, settings: &EffectiveSettings, catalogue: &Catalogue) -> Self {
         Self::of_kind(cluster.folder.kind, cluster, settings, catalogue)

@@ -4,7 +4,7 @@
 use jiff::civil::Date;
 
 use super::choose::within;
-use super::{ProviderUnknown, Standing};
+use super::{ProviderUnknown, TargetPosition};
 use crate::release::{Catalogue, ReleaseError};
 use crate::settings::{EffectiveSettings, Track};
 use capstan_model::ids::{Provider, ReleaseId};
@@ -25,7 +25,7 @@ pub enum OwnContent {
 ///
 /// Of a release asked for by name [`super::offer`] itself says that it cannot be read.
 pub fn unreadable<'a>(
-    standing: &Standing,
+    standing: &TargetPosition,
     settings: &EffectiveSettings,
     catalogue: &'a Catalogue,
     own: OwnContent,
@@ -39,7 +39,7 @@ pub fn unreadable<'a>(
 
 /// Why the cluster's own release cannot be read, where that is all there is of it.
 pub fn unreadable_own<'a>(
-    standing: &Standing,
+    standing: &TargetPosition,
     catalogue: &'a Catalogue,
     own: OwnContent,
 ) -> Option<&'a ReleaseError> {
@@ -57,7 +57,7 @@ pub fn unreadable_own<'a>(
 }
 
 /// The newest release that the track allows, if it cannot be read.
-fn newest<'a>(standing: &Standing, track: Track, catalogue: &'a Catalogue) -> Option<&'a ReleaseError> {
+fn newest<'a>(standing: &TargetPosition, track: Track, catalogue: &'a Catalogue) -> Option<&'a ReleaseError> {
     let is_wanted = |provider: &Provider| match &standing.provider {
         Ok(own) => own == provider,
         Err(ProviderUnknown::Named { provider: named, .. }) => {

@@ -7,7 +7,7 @@ use super::choose::{
     HORIZON, find, held, is_newer, minor_skip, next, next_among, refresh, requests_unreadable, unreadable,
     why_nothing, why_skipped, within,
 };
-use super::{Direction, MinorSkip, NoSuchRelease, NotOffered, Outcome, Standing};
+use super::{Direction, MinorSkip, NoSuchRelease, NotOffered, PathOutcome, TargetPosition};
 use crate::release::{Catalogue, Release, ReleaseState, downgrades, goes_back_in_time};
 use crate::settings::{EffectiveSettings, Track};
 use capstan_model::ids::{ClusterId, Provider, ReleaseId, ReleaseName};
@@ -62,7 +62,7 @@ pub struct PathStep {
 /// # Errors
 /// Where the release asked for does not exist.
 pub fn upgrade_path(
-    standing: &Standing,
+    standing: &TargetPosition,
     settings: &EffectiveSettings,
     catalogue: &Catalogue,
     asked: Option<&ReleaseName>,
@@ -87,8 +87,8 @@ pub fn upgrade_path(
     Ok(path)
 }
 
-fn walk(path: &mut UpgradePath, standing: &Standing, track: Track, catalogue: &Catalogue) {
-    let end = |reason: NotOffered| reason.told_of(standing.kind);
+fn walk(path: &mut UpgradePath, standing: &TargetPosition, track: Track, catalogue: &Catalogue) {
+    let end = |reason: NotOffered| reason.describe(standing.kind);
     if track == Track::None {
         path.end = end(NotOffered::TrackNone);
         return;
@@ -115,7 +115,7 @@ fn walk(path: &mut UpgradePath, standing: &Standing, track: Track, catalogue: &C
         at = at.at(release);
     }
     if path.steps.is_empty()
-        && let Some(Outcome::Step(step)) = refresh(&at, catalogue)
+        && let Some(PathOutcome::Step(step)) = refresh(&at, catalogue)
         && let Some(release) = catalogue.find(&step.to)
     {
         let why = format!("{} has changed since the {} took it.", release.id, at.kind.noun());
@@ -125,10 +125,10 @@ fn walk(path: &mut UpgradePath, standing: &Standing, track: Track, catalogue: &C
     path.end = end(why_nothing(&at, track, catalogue, provider));
 }
 
-fn walk_to(path: &mut UpgradePath, standing: &Standing, catalogue: &Catalogue, goal: &Release) {
+fn walk_to(path: &mut UpgradePath, standing: &TargetPosition, catalogue: &Catalogue, goal: &Release) {
     path.notes.extend(unreadable(catalogue, &goal.provider, standing.version.as_ref()));
     let mut at = standing.clone();
-    let is_ahead = |at: &Standing| at.provider.as_ref() == Ok(&goal.provider) && is_newer(goal, at);
+    let is_ahead = |at: &TargetPosition| at.provider.as_ref() == Ok(&goal.provider) && is_newer(goal, at);
     while is_ahead(&at) && path.steps.len() < HORIZON {
         let up_to_goal = || {
             let up_to = move |release: &&Release| release.version <= goal.version;
@@ -156,7 +156,7 @@ fn walk_to(path: &mut UpgradePath, standing: &Standing, catalogue: &Catalogue, g
 }
 
 fn path_step(
-    at: &Standing,
+    at: &TargetPosition,
     release: &Release,
     direction: Direction,
     minor_skip: Option<MinorSkip>,
@@ -202,7 +202,7 @@ fn path_step(
 
 /// Why a release and not a newer one: each reason with the newest release that it keeps away.
 fn why_this(
-    at: &Standing,
+    at: &TargetPosition,
     chosen: &Release,
     skip: Option<MinorSkip>,
     track: Track,
@@ -235,7 +235,7 @@ fn why_this(
     reasons.join(" ")
 }
 
-fn leaves_out(at: &Standing, release: &Release) -> Option<String> {
+fn leaves_out(at: &TargetPosition, release: &Release) -> Option<String> {
     let MinorSkip { from, to } = minor_skip(at, release)?;
     Some(format!("{} has Kubernetes {to}, but {} comes first: one minor at a time.", release.id, from.next()))
 }

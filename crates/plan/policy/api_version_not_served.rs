@@ -3,9 +3,12 @@
 use super::cluster_api::CoreVersion;
 use super::evidence::ClusterEvidence;
 use super::rule::{About, PolicyRule};
+use capstan_kustomize::conversion::{ServedUntil, served_until};
+use capstan_kustomize::render::RenderedObject;
 use capstan_kustomize::schema::SchemaOrigin;
 use capstan_model::finding::{Finding, rules};
 use capstan_model::object::FieldPath;
+use capstan_providers::CORE_PROVIDER;
 
 pub(super) struct ApiVersionNotServed;
 
@@ -18,6 +21,13 @@ const KUBEADM: [&str; 4] =
     ["KubeadmConfig", "KubeadmConfigTemplate", "KubeadmControlPlane", "KubeadmControlPlaneTemplate"];
 /// Which minor of Cluster API 1 stopped serving what; 0: none ever did.
 const GONE: [(&str, u64); 3] = [("v1alpha2", 0), ("v1alpha3", 5), ("v1alpha4", 6)];
+
+/// The end of an object's version, if the Cluster API that the repository installs is beyond it.
+fn ended(object: &RenderedObject, core: Option<&CoreVersion>) -> Option<ServedUntil> {
+    let until = served_until(&object.id.kind, &object.api_version)?;
+    let first = CoreVersion::parse(until.release)?;
+    (until.provider == CORE_PROVIDER && core.is_some_and(|core| *core >= first)).then_some(until)
+}
 
 impl PolicyRule for ApiVersionNotServed {
     fn about(&self) -> &'static About {
@@ -49,6 +59,15 @@ impl PolicyRule for ApiVersionNotServed {
                         .path(&path)
                         .place(&place.place),
                 );
+                continue;
+            }
+            if let Some(until) = ended(object, cluster.cluster_api.as_ref()) {
+                let message = format!(
+                    "{id} uses `{}`, which Cluster API {} and newer do not serve: write it in `{}/v1beta2`",
+                    object.api_version, until.release, id.group
+                );
+                let finding = Finding::new(rules::API_VERSION_NOT_SERVED, message).object(id);
+                verdicts.push(finding.path(&path).place(&place.place));
                 continue;
             }
             let own = GROUPS.contains(&id.group.as_str()) || KUBEADM.contains(&id.kind.as_str());

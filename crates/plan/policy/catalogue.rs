@@ -2,7 +2,7 @@
 
 use super::rule::PolicyRule;
 use super::{
-    alias_written_out, ambiguous_match, api_version_leaves_field, api_version_not_served,
+    alias_written_out, ambiguous_match, api_version_ends, api_version_leaves_field, api_version_not_served,
     autoscaler_owns_replicas, campaign_rules, chart_stays, cluster_outside, cluster_resource_set_stays,
     component_downgrade, contract_mismatch, control_plane_replicas_even, duplicate_object, edit_refused,
     file_not_listed, helm_chart_proxy, immutable_field, incomplete_upgrade, invalid_definition,
@@ -28,6 +28,7 @@ pub fn catalogue() -> &'static [&'static dyn PolicyRule] {
     static RULES: &[&dyn PolicyRule] = &[
         &alias_written_out::AliasWrittenOut,
         &ambiguous_match::AmbiguousMatch,
+        &api_version_ends::ApiVersionEnds,
         &api_version_leaves_field::ApiVersionLeavesField,
         &api_version_not_served::ApiVersionNotServed,
         &autoscaler_owns_replicas::AutoscalerOwnsReplicas,

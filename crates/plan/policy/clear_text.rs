@@ -85,7 +85,7 @@ fn body(rest: &str) -> bool {
 pub(super) fn is_placeholder(text: &str, base64: bool) -> bool {
     let decoded =
         if base64 { decode(text.trim()).and_then(|bytes| String::from_utf8(bytes).ok()) } else { None };
-    stands_for(text) || decoded.is_some_and(|text| stands_for(&text))
+    is_placeholder_text(text) || decoded.is_some_and(|text| is_placeholder_text(&text))
 }
 
 /// Whether a key names something that is not a secret: an id (`tenantId`, `AZURE_SUBSCRIPTION_ID`), a name, a place.
@@ -125,7 +125,7 @@ pub(super) fn is_certificate(text: &str, base64: bool) -> bool {
     text.trim_start().starts_with("-----BEGIN CERTIFICATE-----") && !text.contains("PRIVATE KEY")
 }
 
-fn stands_for(text: &str) -> bool {
+fn is_placeholder_text(text: &str) -> bool {
     let text = text.trim();
     let lower = text.to_ascii_lowercase();
     const STARTS: [&str; 7] = ["enc[", "ref+", "vault:", "<", "$(", "avp:", "op://"];

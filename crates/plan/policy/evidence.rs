@@ -4,8 +4,10 @@ use std::collections::HashMap;
 use std::ops::Deref;
 use std::sync::OnceLock;
 
+use jiff::civil::Date;
+
 use super::cluster_api::{CoreVersion, of_release};
-use super::facts::{Facts, Occasion, ValueGivers};
+use super::facts::{Occasion, PolicyFacts, ValueGivers};
 use super::filled::substituted;
 use super::fitting::{ObjectMisfit, misfits_of};
 use super::kubernetes::{RequiredVersion, wanted};
@@ -24,7 +26,7 @@ use capstan_yaml::Value;
 /// A cluster before and after a change; the facts themselves are at hand too.
 #[derive(Debug)]
 pub struct Evidence<'a> {
-    facts: &'a Facts<'a>,
+    facts: &'a PolicyFacts<'a>,
     /// The cluster as it is.
     pub(super) before: ClusterEvidence<'a>,
     /// The cluster as it would be.
@@ -34,7 +36,7 @@ pub struct Evidence<'a> {
 }
 
 impl<'a> Evidence<'a> {
-    pub(super) fn of(facts: &'a Facts<'a>) -> Self {
+    pub(super) fn of(facts: &'a PolicyFacts<'a>) -> Self {
         // A release that brings Cluster API itself brings it before the clusters follow.
         let brought = facts.release.as_ref().and_then(|step| of_release(step.to));
         let core = brought.or_else(|| facts.cluster_api.clone());
@@ -108,9 +110,9 @@ impl<'a> Evidence<'a> {
 }
 
 impl<'a> Deref for Evidence<'a> {
-    type Target = Facts<'a>;
+    type Target = PolicyFacts<'a>;
 
-    fn deref(&self) -> &Facts<'a> {
+    fn deref(&self) -> &PolicyFacts<'a> {
         self.facts
     }
 }
@@ -132,6 +134,8 @@ pub struct ClusterEvidence<'a> {
     pub(super) inside: &'a [RenderedObject],
     /// The version of Cluster API that manages the cluster, where that is known.
     pub(super) cluster_api: Option<CoreVersion>,
+    /// The day (UTC) on which it is judged.
+    pub(super) today: Date,
     /// What the folder is held apart by.
     pub(super) boundary: Option<Surroundings<'a>>,
     /// Who gives variables their values, where somebody looked, and who applies the cluster.
@@ -144,7 +148,11 @@ pub struct ClusterEvidence<'a> {
 }
 
 impl<'a> ClusterEvidence<'a> {
-    fn of(rendered: &'a RenderedFolder, facts: &'a Facts<'a>, cluster_api: Option<CoreVersion>) -> Self {
+    fn of(
+        rendered: &'a RenderedFolder,
+        facts: &'a PolicyFacts<'a>,
+        cluster_api: Option<CoreVersion>,
+    ) -> Self {
         let mut named: HashMap<&str, Vec<&RenderedObject>> = HashMap::with_capacity(rendered.objects.len());
         for object in &rendered.objects {
             named.entry(&object.id.name).or_default().push(object);
@@ -157,6 +165,7 @@ impl<'a> ClusterEvidence<'a> {
             schemas: facts.schemas,
             inside: facts.inside,
             cluster_api,
+            today: facts.today,
             boundary: facts.boundary,
             values: facts.values.map(|values| (values, facts.applied_by)),
             misfits: OnceLock::new(),

@@ -15,7 +15,7 @@ use capstan_model::finding::Place;
 
 /// What rules judge: one cluster before and after, as plain values that the caller gathers.
 #[derive(Debug, Clone)]
-pub struct Facts<'a> {
+pub struct PolicyFacts<'a> {
     /// Where the cluster's files lie.
     pub folders: &'a Folders,
     /// The cluster as it is; empty for a cluster that is new.

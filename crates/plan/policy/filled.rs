@@ -11,7 +11,7 @@ use super::facts::ValueGivers;
 use super::fitting::Trail;
 use crate::flux::{PostBuild, passes_over};
 use crate::substitution::{
-    Bindings, Scope, Substitution, TextBudget, TextToken, budget, tokens, tokens_to_flux,
+    Bindings, Substitution, SubstitutionScope, TextBudget, TextToken, budget, tokens, tokens_to_flux,
 };
 use crate::upgrade::{hide_beside, name_beside, redact};
 use capstan_kustomize::render::{PlacedContent, PlacedValue, RenderedObject};
@@ -33,7 +33,7 @@ pub(super) fn misfilled(
         schemas.judges(&object.id.kind, &object.api_version).map(|(schema, _)| schema).collect();
     let bindings = Bindings::new(&BTreeMap::new(), flux);
     let own = BTreeMap::new();
-    let scope = Scope { own: &own, bindings: &bindings, substitution: Substitution::FULL };
+    let scope = SubstitutionScope { own: &own, bindings: &bindings, substitution: Substitution::FULL };
     let mut walk = FilledWalk { object, flux, scope, budget, found: Vec::new() };
     walk.value(&FilledValue::Schemas(judges), &object.placed, &Trail::Root, 0);
     walk.found
@@ -50,7 +50,7 @@ enum FilledValue<'a> {
 struct FilledWalk<'a> {
     object: &'a RenderedObject,
     flux: &'a PostBuild,
-    scope: Scope<'a>,
+    scope: SubstitutionScope<'a>,
     budget: &'a TextBudget,
     found: Vec<Finding>,
 }
@@ -167,7 +167,7 @@ impl FilledWalk<'_> {
 }
 
 /// A text with the values of its variables; `None` where one is not known, or where that takes more than there is.
-fn filled(tokens: &[TextToken<'_>], scope: &Scope<'_>, budget: &TextBudget) -> Option<String> {
+fn filled(tokens: &[TextToken<'_>], scope: &SubstitutionScope<'_>, budget: &TextBudget) -> Option<String> {
     let of = |token: &TextToken<'_>| match token {
         TextToken::Text(text) | TextToken::Escaped(text) => Some((*text).to_owned()),
         TextToken::Variable(variable) => scope.variable_within(variable, budget).ok(),
@@ -184,7 +184,7 @@ pub(super) fn substituted(object: &RenderedObject, values: &ValueGivers<'_>) -> 
         return None;
     }
     let (bindings, own) = (Bindings::new(values.own, values.flux), BTreeMap::new());
-    let scope = Scope { own: &own, bindings: &bindings, substitution: Substitution::FULL };
+    let scope = SubstitutionScope { own: &own, bindings: &bindings, substitution: Substitution::FULL };
     let mut value = object.value.clone();
     substitute(&mut value, &scope, values.flux.substitutes(), &budget());
     Some(value)
@@ -199,7 +199,7 @@ fn holds_tokens(value: &Value) -> bool {
     }
 }
 
-fn substitute(value: &mut Value, scope: &Scope<'_>, by_flux: bool, budget: &TextBudget) {
+fn substitute(value: &mut Value, scope: &SubstitutionScope<'_>, by_flux: bool, budget: &TextBudget) {
     match value {
         Value::String(text) if text.contains("${") => {
             let is_block = text.contains('\n');
@@ -263,7 +263,7 @@ mod tests {
 
     use super::{filled, printed, read};
     use crate::flux::PostBuild;
-    use crate::substitution::{Bindings, Scope, Substitution, budget, tokens_to_flux};
+    use crate::substitution::{Bindings, Substitution, SubstitutionScope, budget, tokens_to_flux};
 
     #[test]
     fn what_flux_reads_is_what_yaml_of_old_makes_of_the_printed_text() {
@@ -289,7 +289,7 @@ mod tests {
         // Nothing is cut off, after some 30 million steps; there are 67 million for all.
         let declared = BTreeMap::from([("V".to_owned(), "a".repeat(1_024))]);
         let (own, bindings) = (BTreeMap::new(), Bindings::new(&declared, &PostBuild::default()));
-        let scope = Scope { own: &own, bindings: &bindings, substitution: Substitution::FULL };
+        let scope = SubstitutionScope { own: &own, bindings: &bindings, substitution: Substitution::FULL };
         let budget = budget();
         let text = format!("${{V##*{}b}}", "a".repeat(60));
         let known = [(); 4].map(|()| filled(&tokens_to_flux(&text), &scope, &budget).is_some());

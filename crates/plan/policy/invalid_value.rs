@@ -27,7 +27,7 @@ impl PolicyRule for InvalidValue {
             if matches!(limit, BrokenLimit::Pattern(_)) && is_versioned_group(cluster, object, path) {
                 continue;
             }
-            let (is, wanted) = told(limit);
+            let (is, wanted) = describe(limit);
             let message = format!(
                 "`{path}` of {} {is}, but {} ({}) requires {wanted}: the API server refuses the object",
                 object.id,
@@ -48,7 +48,7 @@ fn is_versioned_group(cluster: &ClusterEvidence<'_>, object: &RenderedObject, pa
 }
 
 /// What is there, and what is wanted. Values are not repeated: they may be secret.
-fn told(limit: &BrokenLimit<'_>) -> (String, String) {
+fn describe(limit: &BrokenLimit<'_>) -> (String, String) {
     let of = |range: &Range<u64>, one: &str, many: &str| {
         let bound = range.most.or(range.least);
         format!("{range} {}", if bound == Some(1) { one } else { many })
@@ -77,11 +77,11 @@ fn told(limit: &BrokenLimit<'_>) -> (String, String) {
         BrokenLimit::Twin(first, _) => {
             (format!("is item {first} once more, counted from 0"), "each item once".to_owned())
         }
-        BrokenLimit::Parts(broken) => told_of_parts(broken),
+        BrokenLimit::Parts(broken) => describe_parts(broken),
     }
 }
 
-fn told_of_parts(broken: &BrokenPart<'_>) -> (String, String) {
+fn describe_parts(broken: &BrokenPart<'_>) -> (String, String) {
     const MOST: usize = 8;
     let several = |parts: &[Schema]| {
         let words: Vec<String> = parts.iter().map(in_words).filter(|words| !words.is_empty()).collect();

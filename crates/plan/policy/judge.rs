@@ -2,14 +2,14 @@
 
 use super::catalogue::catalogue;
 use super::evidence::Evidence;
-use super::facts::{Facts, Occasion};
+use super::facts::{Occasion, PolicyFacts};
 use super::overlay_loses_target::lost;
 use capstan_kustomize::render::RenderedFolder;
 use capstan_model::finding::{Finding, Severities};
 
 /// What the rules say of one cluster before and after, ordered by file, line (none last) and path.
 /// Findings of the merge are not among them.
-pub fn judge(facts: &Facts<'_>, severities: &Severities) -> Vec<Finding> {
+pub fn judge(facts: &PolicyFacts<'_>, severities: &Severities) -> Vec<Finding> {
     let evidence = Evidence::of(facts);
     let mut verdicts = Vec::new();
     for rule in catalogue().iter().filter(|rule| severities.of(rule.about().entry).is_some()) {
@@ -31,7 +31,7 @@ pub fn judge(facts: &Facts<'_>, severities: &Severities) -> Vec<Finding> {
 
 /// The patches of a render that were applied to nothing, where nobody wants to know more.
 pub fn lost_patches(rendered: &RenderedFolder, severities: &Severities) -> Vec<Finding> {
-    let verdicts = lost(&rendered.patches, &rendered.patches);
+    let verdicts = lost(&rendered.patches, &rendered.patches, &|_| None);
     let mut findings: Vec<Finding> =
         verdicts.into_iter().filter_map(|verdict| severities.judged(verdict)).collect();
     sort(&mut findings);

@@ -1,6 +1,6 @@
 //! Rules: one a file behind one trait, and their catalogue.
 //!
-//! Owns what is judged, how bad it is, and why. A rule sees [`Facts`], plain values of one cluster
+//! Owns what is judged, how bad it is, and why. A rule sees [`PolicyFacts`], plain values of one cluster
 //! before and after, and adds [`Finding`](capstan_model::finding::Finding)s; the settings then have their say on severity.
 //!
 //! Each rule has one page in `docs/rules`: what it finds and why, with an example that breaks it and one that does not.
@@ -14,7 +14,7 @@
 //! # U11
 //!
 //! The overlay is the customer's and is never written, but for the names that `retarget` edits
-//! ([U12](crate::templates#u12)). It is rendered before and after; what the upgrade does to it is a finding with the
+//! ([U12](crate::templates#u12)), and its patches where its owner migrates them. It is rendered before and after; what the upgrade does to it is a finding with the
 //! overlay's file and line:
 //!
 //! | rule | |
@@ -26,6 +26,7 @@
 
 mod alias_written_out;
 mod ambiguous_match;
+mod api_version_ends;
 mod api_version_leaves_field;
 mod api_version_not_served;
 mod autoscaler_owns_replicas;
@@ -139,12 +140,12 @@ pub use catalogue::{catalogue, ids, rule};
 pub use cluster_api::{CoreVersion, InstalledProviders, may_name_providers};
 pub use compared_services::{ClusterState, ServiceDifference, compare_services};
 pub use evidence::{ClusterEvidence, Evidence};
-pub use facts::{Facts, Occasion, ReleaseStep, ValueGivers};
+pub use facts::{Occasion, PolicyFacts, ReleaseStep, ValueGivers};
 pub use folders::{folders_of, folders_of_service};
 pub use inside::inside;
 pub use judge::{judge, lost_patches, sort};
 pub use rule::{About, PolicyRule};
 pub use unknown_release::unknown_release;
-pub use validate::{Scope, Snapshot, validate};
+pub use validate::{Snapshot, ValidationScope, validate};
 
 pub use crate::merge::AppliedBy;

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::evidence::Evidence;
-use super::facts::Facts;
+use super::facts::PolicyFacts;
 use super::rule::{About, PolicyRule};
 use capstan_kustomize::render::{PlacedContent, PlacedValue, RenderedObject, SourceOffset, diff};
 use capstan_model::finding::{Finding, Place, rules};
@@ -61,7 +61,7 @@ impl PolicyRule for OverlayHidesChange {
     }
 }
 
-fn is_overlay(facts: &Facts<'_>, place: &SourceOffset) -> bool {
+fn is_overlay(facts: &PolicyFacts<'_>, place: &SourceOffset) -> bool {
     place.file().is_in(&facts.folders.overlay)
 }
 
@@ -121,7 +121,7 @@ fn survives(
 
 /// The overlay's line that decides: the value's own, or that of the patch that removed it.
 fn blame(
-    facts: &Facts<'_>,
+    facts: &PolicyFacts<'_>,
     rendered: &RenderedObject,
     path: &FieldPath,
     from_base: &impl Fn(&SourceOffset) -> bool,

@@ -4,6 +4,7 @@ use super::evidence::Evidence;
 use super::rule::{About, PolicyRule};
 use capstan_kustomize::render::PatchUse;
 use capstan_model::finding::{Finding, rules};
+use capstan_model::object::ObjectId;
 
 pub(super) struct OverlayLosesTarget;
 
@@ -16,21 +17,36 @@ impl PolicyRule for OverlayLosesTarget {
     }
 
     fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Finding>) {
-        verdicts.extend(lost(&change.before.rendered.patches, &change.after.rendered.patches));
+        let version = |id: &ObjectId| {
+            let (old, new) = (change.before.object(id)?, change.after.object(id)?);
+            (old.api_version != new.api_version).then_some(new.api_version.as_str())
+        };
+        verdicts.extend(lost(&change.before.rendered.patches, &change.after.rendered.patches, &version));
     }
 }
 
-/// The patches that were applied to nothing, now that there are these instead of those before.
-pub(super) fn lost(before: &[PatchUse], after: &[PatchUse]) -> Vec<Finding> {
+/// The patches that were applied to nothing, now that there are these instead of those before. `version` knows the API
+/// version to which an object came.
+pub(super) fn lost<'v>(
+    before: &[PatchUse],
+    after: &[PatchUse],
+    version: &dyn Fn(&ObjectId) -> Option<&'v str>,
+) -> Vec<Finding> {
     let mut verdicts = Vec::new();
     for patch in after {
         let message = if let Some(reason) = &patch.lost {
             format!("this patch is lost: {reason}. Correct its target, or remove it")
         } else if patch.matched.is_empty() && found_once(before, patch) {
-            format!(
-                "this patch was for {}, which it no longer finds: correct its target, or remove it",
-                patch.target
-            )
+            match before_target(before, patch).and_then(version) {
+                Some(version) => format!(
+                    "this patch was for {}, which comes to {version}: write that version in the patch",
+                    patch.target
+                ),
+                None => format!(
+                    "this patch was for {}, which it no longer finds: correct its target, or remove it",
+                    patch.target
+                ),
+            }
         } else {
             continue;
         };
@@ -51,9 +67,6 @@ fn found_once(before: &[PatchUse], patch: &PatchUse) -> bool {
     same(before, patch).any(|old| !old.matched.is_empty())
 }
 
-fn before_target<'a>(
-    before: &'a [PatchUse],
-    patch: &'a PatchUse,
-) -> Option<&'a capstan_model::object::ObjectId> {
+fn before_target<'a>(before: &'a [PatchUse], patch: &'a PatchUse) -> Option<&'a ObjectId> {
     same(before, patch).find_map(|old| old.matched.first())
 }

@@ -7,7 +7,7 @@ use jiff::civil::Date;
 use super::cluster_api::CoreVersion;
 use super::compared_services::{ClusterState, switched};
 use super::deletions::Deletions;
-use super::facts::{Facts, Occasion, ValueGivers};
+use super::facts::{Occasion, PolicyFacts, ValueGivers};
 use super::file_not_listed::unlisted;
 use super::folders::{folders_of, folders_of_service};
 use super::inside;
@@ -19,7 +19,7 @@ use crate::cluster::{
     Cluster, is_unread, judge_release_services, owners_changed_between, services_not_claimed,
 };
 use crate::flux::FluxIndex;
-use crate::inventory::{FleetInventory, Said, Stands, record_of};
+use crate::inventory::{FleetInventory, InventoryDefinition, InventoryGap, record_of};
 use crate::layout::{Layout, TargetFolder, crowded, not_followed, outside};
 use crate::merge::AppliedBy;
 use crate::provider_set::{
@@ -29,9 +29,9 @@ use crate::provider_set::{
 use crate::release::{Catalogue, Watched};
 use crate::services::refuse_kubernetes;
 use crate::settings::{REPOSITORY_FILE, RepositorySettings, campaign_candidate, with_overlay};
-use capstan_campaign::membership::Candidate;
+use capstan_campaign::membership::WaveCandidate;
 use capstan_inventory::examples;
-use capstan_inventory::survey::{Elsewhere, Survey};
+use capstan_inventory::survey::{ClusterRecords, Survey};
 use capstan_kustomize::render::{
     ParsedFiles, RenderError, RenderErrorKind, RenderedFolder, RenderedObject, render, render_with,
 };
@@ -66,7 +66,7 @@ pub struct Snapshot<'a> {
 
 /// Which clusters are judged.
 #[derive(Debug, Clone, Copy)]
-pub enum Scope<'a> {
+pub enum ValidationScope<'a> {
     /// All of them, and all releases.
     Everything,
     /// These clusters alone; neither releases nor the layout.
@@ -84,7 +84,7 @@ pub fn validate(
     now: Snapshot<'_>,
     before: Option<Snapshot<'_>>,
     settings: &RepositorySettings,
-    scope: Scope<'_>,
+    scope: ValidationScope<'_>,
     today: Date,
 ) -> Vec<Finding> {
     let severities = settings.severities();
@@ -100,16 +100,16 @@ pub fn validate(
         neighbours: now.neighbours,
         scopes: Scopes::default(),
     };
-    if let Scope::Everything = scope {
+    if let ValidationScope::Everything = scope {
         checked.layout(now, settings);
     }
-    if let Scope::Everything | Scope::Releases = scope {
+    if let ValidationScope::Everything | ValidationScope::Releases = scope {
         checked.releases(now);
     }
     let wanted = |id: &ClusterId| match scope {
-        Scope::Everything => true,
-        Scope::Clusters(ids) => ids.contains(id),
-        Scope::Releases => false,
+        ValidationScope::Everything => true,
+        ValidationScope::Clusters(ids) => ids.contains(id),
+        ValidationScope::Releases => false,
     };
     for folder in now.layout.targets.iter().filter(|folder| wanted(&folder.id)) {
         checked.cluster(now, before, folder, settings, &severities);
@@ -121,7 +121,7 @@ pub fn validate(
             checked.judge(gone, [&old, &RenderedFolder::default()], &[], None, settings, &severities);
         }
     }
-    if let Scope::Everything = scope {
+    if let ValidationScope::Everything = scope {
         checked.definitions(now);
         checked.inventory(now, settings);
         checked.campaigns(now, settings);
@@ -133,7 +133,7 @@ impl CheckedCluster<'_> {
     /// The inventory where there is one, and what clusters recorded of it.
     fn inventory(&mut self, now: Snapshot<'_>, settings: &RepositorySettings) {
         if let Some(inventory) = &settings.inventory {
-            let survey = Survey::read(now.tree, inventory.path.path(), Elsewhere::recorded(now.tree));
+            let survey = Survey::read(now.tree, inventory.path.path(), ClusterRecords::recorded(now.tree));
             self.findings.extend(survey.judge());
         }
         self.definitions_of_clusters(now, settings);
@@ -151,10 +151,10 @@ impl CheckedCluster<'_> {
                     continue;
                 }
             };
-            match Said::of(inventory.as_ref(), folder.id.folder(), record.as_ref()) {
+            match InventoryDefinition::of(inventory.as_ref(), folder.id.folder(), record.as_ref()) {
                 Ok(_) => {}
-                Err(Stands::Removed(finding)) => self.findings.push(*finding),
-                Err(Stands::Unreadable { .. }) => lost += 1,
+                Err(InventoryGap::Removed(finding)) => self.findings.push(*finding),
+                Err(InventoryGap::Unreadable { .. }) => lost += 1,
             }
         }
         let Some(inventory) = inventory else { return };
@@ -200,7 +200,7 @@ struct CheckedCluster<'a> {
     schemas: &'a Schemas,
     verdicts: Vec<Finding>,
     /// What the waves of campaigns tell clusters apart by.
-    candidates: Vec<Candidate>,
+    candidates: Vec<WaveCandidate>,
     /// Findings of files' readers and of checks outside the rules. The settings' severities are not applied yet.
     findings: Vec<Finding>,
     /// What the rules say of clusters, with its severity.
@@ -526,7 +526,7 @@ impl CheckedCluster<'_> {
         let applied_by = applied_by(settings, folder);
         let is_claimed = applied_by == AppliedBy::Reconciler;
         let is_judged = is_claimed || folder.kind == TargetKind::Cluster;
-        let facts = Facts {
+        let facts = PolicyFacts {
             folders: &folders_of(folder),
             before,
             after,

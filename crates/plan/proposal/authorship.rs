@@ -71,7 +71,7 @@ pub enum Authorship {
 impl BranchTip {
     /// Whether Capstan's commit is directly on the base. For a clean merge of the base that is the parent it merged:
     /// against the base it changes what the plan does, and nothing else.
-    pub fn stands_on(&self) -> OfBase {
+    pub fn of_base(&self) -> OfBase {
         match self.parents.as_slice() {
             [only] => only.of_base,
             [_, merged] => merged.of_base,

@@ -17,11 +17,11 @@ use capstan_model::tree::CommitId;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PullFacts {
     /// What the planner wants at the tip of the base branch.
-    pub wanted: Wanted,
+    pub wanted: ProposalPlan,
     /// Pull requests from its branch to the base branch, newest first.
     pub pulls: Vec<Pull>,
     /// What a person with the right to do so has just asked for.
-    pub command: Command,
+    pub command: ProposalCommand,
     /// Somebody said that it is to be left alone.
     pub hold: Option<OnHold>,
     /// Somebody said that a source is not to be offered.
@@ -77,7 +77,7 @@ pub enum Decision {
 
 /// What the planner wants of a proposal.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Wanted {
+pub enum ProposalPlan {
     /// Nothing is offered: the target is where it should be, held back, or there no more.
     Nothing {
         /// Why, as a sentence.
@@ -146,7 +146,7 @@ pub struct Branch {
     pub authorship: Authorship,
     /// Whether the commits below that one are known to be the base branch's. Otherwise there may be commits in between
     /// that no plan made, and the branch is written again rather than offered as it is.
-    pub stands_on: OfBase,
+    pub of_base: OfBase,
 }
 
 /// A pull request from the proposal's branch.
@@ -203,7 +203,7 @@ pub enum Closer {
 
 /// A person's wish.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Command {
+pub enum ProposalCommand {
     None,
     /// Write the proposal again, whatever is on its branch.
     Replan,
@@ -254,12 +254,12 @@ pub enum Action {
         rest: Rest,
     },
     /// Touch nothing.
-    Leave(Standing),
+    Leave(LeaveReason),
 }
 
 /// Why nothing is touched.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Standing {
+pub enum LeaveReason {
     NothingOffered {
         why: String,
         /// The same in a word.
@@ -333,47 +333,47 @@ pub fn decide(facts: &PullFacts) -> Decision {
     let open = facts.pulls.iter().find(|pull| pull.state == PullState::Open);
     let number = open.map(|pull| pull.number);
     let skipped = facts.skipped.as_ref().filter(|one| is_skipped(one, &facts.wanted, facts.command));
-    if let (Some(pull), true) = (number, facts.command == Command::Skip || skipped.is_some()) {
+    if let (Some(pull), true) = (number, facts.command == ProposalCommand::Skip || skipped.is_some()) {
         let why =
             "Somebody asked for it with `skip`: Capstan does not offer this again, only something newer."
                 .to_owned();
         return Decision::Do(Action::Close { pull, why, by: Closer::Person, rest: Rest::Current });
     }
     if let Some(hold) = &facts.hold
-        && !matches!(facts.wanted, Wanted::Nothing { .. })
+        && !matches!(facts.wanted, ProposalPlan::Nothing { .. })
     {
-        return Decision::Do(Action::Leave(Standing::Held { pull: number, hold: hold.clone() }));
+        return Decision::Do(Action::Leave(LeaveReason::Held { pull: number, hold: hold.clone() }));
     }
     if let Some(Skipped { by, .. }) = skipped {
-        return Decision::Do(Action::Leave(Standing::Skipped { by: by.clone() }));
+        return Decision::Do(Action::Leave(LeaveReason::Skipped { by: by.clone() }));
     }
     // A pause changes nothing for the others: they neither open, write nor close a pull request.
-    if let (Some(pause), Wanted::Offer(_), _) | (Some(pause), Wanted::Nothing { .. }, Some(_)) =
+    if let (Some(pause), ProposalPlan::Offer(_), _) | (Some(pause), ProposalPlan::Nothing { .. }, Some(_)) =
         (&facts.pause, &facts.wanted, open)
     {
-        return Decision::Do(Action::Leave(Standing::Paused { pull: number, pause: pause.clone() }));
+        return Decision::Do(Action::Leave(LeaveReason::Paused { pull: number, pause: pause.clone() }));
     }
     let decided = match (&facts.wanted, open) {
-        (Wanted::Unplannable { why }, _) => {
-            Ok(Action::Leave(Standing::Unplannable { pull: number, why: why.clone() }))
+        (ProposalPlan::Unplannable { why }, _) => {
+            Ok(Action::Leave(LeaveReason::Unplannable { pull: number, why: why.clone() }))
         }
-        (Wanted::Blocked { why }, _) => {
-            Ok(Action::Leave(Standing::Blocked { pull: number, why: why.clone() }))
+        (ProposalPlan::Blocked { why }, _) => {
+            Ok(Action::Leave(LeaveReason::Blocked { pull: number, why: why.clone() }))
         }
-        (Wanted::Nothing { why, rest }, None) => {
-            Ok(Action::Leave(Standing::NothingOffered { why: why.clone(), rest: *rest }))
+        (ProposalPlan::Nothing { why, rest }, None) => {
+            Ok(Action::Leave(LeaveReason::NothingOffered { why: why.clone(), rest: *rest }))
         }
-        (Wanted::Nothing { why, rest }, Some(pull)) => close(facts, pull.number, why, *rest),
-        (Wanted::Offer(offer), Some(pull)) => update(facts, offer, pull.number),
-        (Wanted::Offer(offer), None) => open_anew(facts, offer),
+        (ProposalPlan::Nothing { why, rest }, Some(pull)) => close(facts, pull.number, why, *rest),
+        (ProposalPlan::Offer(offer), Some(pull)) => update(facts, offer, pull.number),
+        (ProposalPlan::Offer(offer), None) => open_new(facts, offer),
     };
     decided.map_or_else(Decision::Ask, Decision::Do)
 }
 
 /// Whether what is offered is what somebody skipped, and nobody has asked for it since.
-pub(super) fn is_skipped(skipped: &Skipped, wanted: &Wanted, command: Command) -> bool {
-    let asked = matches!(command, Command::Offer | Command::Replan);
-    matches!(wanted, Wanted::Offer(offer) if offer.name() == skipped.source) && !asked
+pub(super) fn is_skipped(skipped: &Skipped, wanted: &ProposalPlan, command: ProposalCommand) -> bool {
+    let asked = matches!(command, ProposalCommand::Offer | ProposalCommand::Replan);
+    matches!(wanted, ProposalPlan::Offer(offer) if offer.name() == skipped.source) && !asked
 }
 
 impl Answers {
@@ -392,13 +392,13 @@ impl Answers {
 
 fn close(facts: &PullFacts, pull: u64, why: &str, rest: Rest) -> Result<Action, ProposalQuestion> {
     let branch = facts.answers.branch()?;
-    if facts.command != Command::Replan {
+    if facts.command != ProposalCommand::Replan {
         if edited(branch) == EditedBranch::Yes {
-            return Ok(Action::Leave(Standing::Edited { pull: Some(pull) }));
+            return Ok(Action::Leave(LeaveReason::Edited { pull: Some(pull) }));
         }
         let reviewed = facts.answers.reviewed()?;
         if reviewed == Reviewed::Queued {
-            return Ok(Action::Leave(Standing::Waits { pull, reviewed, newer: None }));
+            return Ok(Action::Leave(LeaveReason::Waits { pull, reviewed, newer: None }));
         }
     }
     Ok(Action::Close { pull, why: why.to_owned(), by: Closer::Capstan, rest })
@@ -412,14 +412,14 @@ fn update(facts: &PullFacts, offer: &Offer, pull: u64) -> Result<Action, Proposa
     };
     let keep = Action::Update { pull, branch: BranchStep::Keep };
     let write_anew = Action::Update { pull, branch: BranchStep::Move { before: branch.head.clone() } };
-    let waits = |reviewed, newer| Action::Leave(Standing::Waits { pull, reviewed, newer });
+    let waits = |reviewed, newer| Action::Leave(LeaveReason::Waits { pull, reviewed, newer });
     let (source, plan) = match (&branch.authorship, facts.command) {
-        (_, Command::Replan) => {
+        (_, ProposalCommand::Replan) => {
             let as_wanted = carries(branch, offer) && answers.mergeable()? == Mergeable::PerhapsYes;
             return Ok(if as_wanted { keep } else { write_anew });
         }
         (Authorship::Person, _) => {
-            return Ok(Action::Leave(Standing::Edited { pull: Some(pull) }));
+            return Ok(Action::Leave(LeaveReason::Edited { pull: Some(pull) }));
         }
         (Authorship::Capstan { source, plan }, _) => (source, plan),
     };
@@ -429,7 +429,7 @@ fn update(facts: &PullFacts, offer: &Offer, pull: u64) -> Result<Action, Proposa
             reviewed => waits(reviewed, Some(offer.source.clone())),
         });
     }
-    let is_current = *plan == offer.plan && branch.stands_on == OfBase::Yes;
+    let is_current = *plan == offer.plan && branch.of_base == OfBase::Yes;
     if is_current && answers.mergeable()? == Mergeable::PerhapsYes {
         return Ok(keep);
     }
@@ -446,30 +446,30 @@ fn update(facts: &PullFacts, offer: &Offer, pull: u64) -> Result<Action, Proposa
 }
 
 /// How an earlier pull request ended, where that speaks against offering this again and nobody asks for it.
-pub(super) fn ended_against(pull: &Pull, offer: &Offer, command: Command) -> Option<Standing> {
-    if !matches!(command, Command::None | Command::Skip) {
+pub(super) fn ended_against(pull: &Pull, offer: &Offer, command: ProposalCommand) -> Option<LeaveReason> {
+    if !matches!(command, ProposalCommand::None | ProposalCommand::Skip) {
         return None;
     }
     let same_source = pull.source.as_ref().is_some_and(|source| offer.is(source));
     match pull.state {
         PullState::Closed(Closer::Person) if same_source || pull.source.is_none() => {
-            Some(Standing::Declined { pull: pull.number })
+            Some(LeaveReason::Declined { pull: pull.number })
         }
         // What was merged and is wanted again was reverted. It comes again with another content, a newer source, or
         // when somebody asks (`replan`), and not against the will of the person who reverted it.
         PullState::Merged if pull.leaves.as_ref() == Some(&offer.source.source().to_string()) => {
-            Some(Standing::RolledBack { pull: pull.number })
+            Some(LeaveReason::RolledBack { pull: pull.number })
         }
         PullState::Merged
             if pull.source.as_ref() == Some(&offer.source) && offer.writes == Writes::Objects =>
         {
-            Some(Standing::Merged { pull: pull.number })
+            Some(LeaveReason::Merged { pull: pull.number })
         }
         _ => None,
     }
 }
 
-fn open_anew(facts: &PullFacts, offer: &Offer) -> Result<Action, ProposalQuestion> {
+fn open_new(facts: &PullFacts, offer: &Offer) -> Result<Action, ProposalQuestion> {
     let newest = facts.pulls.first();
     if let Some(standing) = newest.and_then(|pull| ended_against(pull, offer, facts.command)) {
         return Ok(Action::Leave(standing));
@@ -479,8 +479,8 @@ fn open_anew(facts: &PullFacts, offer: &Offer) -> Result<Action, ProposalQuestio
     };
     // A merged branch that nobody deleted: the base has everything that is on it.
     let merged = newest.is_some_and(|pull| pull.state == PullState::Merged && pull.head == branch.head);
-    if edited(Some(branch)) == EditedBranch::Yes && !merged && facts.command != Command::Replan {
-        return Ok(Action::Leave(Standing::Edited { pull: None }));
+    if edited(Some(branch)) == EditedBranch::Yes && !merged && facts.command != ProposalCommand::Replan {
+        return Ok(Action::Leave(LeaveReason::Edited { pull: None }));
     }
     let keep = carries(branch, offer) && !merged;
     Ok(Action::Open {
@@ -502,7 +502,7 @@ const fn edited(branch: Option<&Branch>) -> EditedBranch {
 }
 
 fn carries(branch: &Branch, offer: &Offer) -> bool {
-    branch.stands_on == OfBase::Yes
+    branch.of_base == OfBase::Yes
         && matches!(&branch.authorship, Authorship::Capstan { source, plan }
         if *source == offer.source && *plan == offer.plan)
 }

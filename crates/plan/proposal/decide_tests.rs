@@ -12,8 +12,8 @@ fn plan(digit: char) -> PlanDigest {
     PlanDigest::parse(&digit.to_string().repeat(32)).unwrap()
 }
 
-fn offer(release: &str, digit: char) -> Wanted {
-    Wanted::Offer(Offer {
+fn offer(release: &str, digit: char) -> ProposalPlan {
+    ProposalPlan::Offer(Offer {
         source: source(release),
         plan: plan(digit),
         draft: Draft::Ready,
@@ -24,11 +24,11 @@ fn offer(release: &str, digit: char) -> Wanted {
 
 fn ours(release: &str, digit: char) -> Option<Branch> {
     let authorship = Authorship::Capstan { source: source(release), plan: plan(digit) };
-    Some(Branch { head: commit('c'), authorship, stands_on: OfBase::Yes })
+    Some(Branch { head: commit('c'), authorship, of_base: OfBase::Yes })
 }
 
 fn a_persons() -> Option<Branch> {
-    Some(Branch { head: commit('d'), authorship: Authorship::Person, stands_on: OfBase::Unknown })
+    Some(Branch { head: commit('d'), authorship: Authorship::Person, of_base: OfBase::Unknown })
 }
 
 fn pull(number: u64, state: PullState, release: &str) -> Pull {
@@ -36,7 +36,7 @@ fn pull(number: u64, state: PullState, release: &str) -> Pull {
 }
 
 /// All is known: the open pull request merges, and nobody has reviewed it.
-fn facts(wanted: Wanted, branch: Option<Branch>, pulls: Vec<Pull>) -> PullFacts {
+fn facts(wanted: ProposalPlan, branch: Option<Branch>, pulls: Vec<Pull>) -> PullFacts {
     let answers = Answers {
         branch: Some(branch),
         reviewed: Some(Reviewed::Not),
@@ -45,7 +45,7 @@ fn facts(wanted: Wanted, branch: Option<Branch>, pulls: Vec<Pull>) -> PullFacts 
     PullFacts {
         wanted,
         pulls,
-        command: Command::None,
+        command: ProposalCommand::None,
         hold: None,
         skipped: None,
         pause: None,
@@ -88,12 +88,12 @@ fn asked(all: &PullFacts) -> (Vec<ProposalQuestion>, Action) {
 }
 
 fn replan(mut facts: PullFacts) -> PullFacts {
-    facts.command = Command::Replan;
+    facts.command = ProposalCommand::Replan;
     facts
 }
 
-fn nothing() -> Wanted {
-    Wanted::Nothing { why: "It is up to date.".to_owned(), rest: Rest::Current }
+fn nothing() -> ProposalPlan {
+    ProposalPlan::Nothing { why: "It is up to date.".to_owned(), rest: Rest::Current }
 }
 
 fn moved(from: char) -> BranchStep {
@@ -145,7 +145,7 @@ fn a_proposal_that_conflicts_with_its_base_is_rewritten() {
 fn a_shared_proposal_is_rewritten_if_a_member_has_to_leave_even_after_approval() {
     let pulls = vec![pull(5, PullState::Open, "aws/v2.0.0")];
     let anew = Action::Update { pull: 5, branch: moved('c') };
-    let waits = |by, newer| Action::Leave(Standing::Waits { pull: 5, reviewed: by, newer });
+    let waits = |by, newer| Action::Leave(LeaveReason::Waits { pull: 5, reviewed: by, newer });
     for (by, expected) in [
         (Reviewed::Approved, anew.clone()),
         (Reviewed::AutoMerge, anew),
@@ -160,7 +160,7 @@ fn a_shared_proposal_is_rewritten_if_a_member_has_to_leave_even_after_approval()
     assert_eq!(decided(&newer), waits(Reviewed::Approved, Some(source("aws/v3.0.0"))), "its target stays");
     let edited = facts(offer("aws/v2.0.0", '2'), a_persons(), pulls);
     let edited = PullFacts { leaving: Leaving::Somebody, ..edited };
-    assert_eq!(decided(&edited), Action::Leave(Standing::Edited { pull: Some(5) }));
+    assert_eq!(decided(&edited), Action::Leave(LeaveReason::Edited { pull: Some(5) }));
 }
 
 #[test]
@@ -169,7 +169,7 @@ fn an_approved_queued_or_auto_merging_proposal_keeps_its_target() {
         let pulls = vec![pull(5, PullState::Open, "aws/v2.0.0")];
         let found = reviewed(facts(offer("aws/v3.0.0", '2'), ours("aws/v2.0.0", '1'), pulls), by);
         let newer = Some(source("aws/v3.0.0"));
-        assert_eq!(decided(&found), Action::Leave(Standing::Waits { pull: 5, reviewed: by, newer }));
+        assert_eq!(decided(&found), Action::Leave(LeaveReason::Waits { pull: 5, reviewed: by, newer }));
     }
 }
 
@@ -177,19 +177,19 @@ fn an_approved_queued_or_auto_merging_proposal_keeps_its_target() {
 fn an_edited_branch_is_left_until_a_person_asks() {
     let pulls = vec![pull(5, PullState::Open, "aws/v2.0.0")];
     let found = facts(offer("aws/v3.0.0", '2'), a_persons(), pulls);
-    assert_eq!(decided(&found), Action::Leave(Standing::Edited { pull: Some(5) }));
+    assert_eq!(decided(&found), Action::Leave(LeaveReason::Edited { pull: Some(5) }));
     assert_eq!(decided(&replan(found)), Action::Update { pull: 5, branch: moved('d') });
 
     let closed = vec![pull(5, PullState::Closed(Closer::Person), "aws/v2.0.0")];
     let found = facts(offer("aws/v3.0.0", '2'), a_persons(), closed);
-    assert_eq!(decided(&found), Action::Leave(Standing::Edited { pull: None }));
+    assert_eq!(decided(&found), Action::Leave(LeaveReason::Edited { pull: None }));
 }
 
 #[test]
 fn what_a_person_closed_is_not_offered_again_but_a_newer_release_is() {
     let pulls = vec![pull(5, PullState::Closed(Closer::Person), "aws/v2.0.0")];
     let same = facts(offer("aws/v2.0.0", '9'), ours("aws/v2.0.0", '1'), pulls.clone());
-    assert_eq!(decided(&same), Action::Leave(Standing::Declined { pull: 5 }));
+    assert_eq!(decided(&same), Action::Leave(LeaveReason::Declined { pull: 5 }));
     let newer = facts(offer("aws/v3.0.0", '2'), ours("aws/v2.0.0", '1'), pulls.clone());
     assert_eq!(decided(&newer), Action::Open { branch: moved('c') });
     let newer_without_branch = facts(offer("aws/v3.0.0", '2'), None, pulls.clone());
@@ -216,14 +216,13 @@ fn what_capstan_closed_says_nothing_about_the_release() {
 fn a_merged_source_needs_nothing_further_and_the_next_one_takes_over_the_branch() {
     let pulls = vec![pull(5, PullState::Merged, "aws/v2.0.0")];
     let done = facts(nothing(), ours("aws/v2.0.0", '1'), pulls.clone());
-    assert!(matches!(decided(&done), Action::Leave(Standing::NothingOffered { .. })));
+    assert!(matches!(decided(&done), Action::Leave(LeaveReason::NothingOffered { .. })));
     let reverted = facts(offer("aws/v2.0.0", '1'), ours("aws/v2.0.0", '1'), pulls.clone());
-    assert_eq!(decided(&reverted), Action::Leave(Standing::Merged { pull: 5 }));
+    assert_eq!(decided(&reverted), Action::Leave(LeaveReason::Merged { pull: 5 }));
     let next = facts(offer("aws/v3.0.0", '2'), ours("aws/v2.0.0", '1'), pulls.clone());
     assert_eq!(decided(&next), Action::Open { branch: moved('c') });
 
-    let edited =
-        Some(Branch { head: commit('c'), authorship: Authorship::Person, stands_on: OfBase::Unknown });
+    let edited = Some(Branch { head: commit('c'), authorship: Authorship::Person, of_base: OfBase::Unknown });
     let next = facts(offer("aws/v3.0.0", '2'), edited, pulls);
     assert_eq!(decided(&next), Action::Open { branch: moved('c') }, "all of it is in the base");
 }
@@ -236,25 +235,25 @@ fn with_nothing_left_to_do_it_is_closed_unless_a_person_worked_there_or_it_is_qu
     let own = facts(nothing(), ours("aws/v2.0.0", '1'), pulls());
     assert_eq!(decided(&reviewed(own.clone(), Reviewed::Approved)), closing);
     let edited = facts(nothing(), a_persons(), pulls());
-    assert_eq!(decided(&edited), Action::Leave(Standing::Edited { pull: Some(5) }));
+    assert_eq!(decided(&edited), Action::Leave(LeaveReason::Edited { pull: Some(5) }));
     let queued = reviewed(own, Reviewed::Queued);
-    assert!(matches!(decided(&queued), Action::Leave(Standing::Waits { .. })));
+    assert!(matches!(decided(&queued), Action::Leave(LeaveReason::Waits { .. })));
 }
 
 #[test]
 fn a_blocked_or_unreadable_cluster_is_never_written() {
     let pulls = vec![pull(5, PullState::Open, "aws/v2.0.0")];
     let why = vec!["It would skip a minor.".to_owned()];
-    let blocked = facts(Wanted::Blocked { why: why.clone() }, ours("aws/v2.0.0", '1'), pulls.clone());
-    assert_eq!(decided(&replan(blocked)), Action::Leave(Standing::Blocked { pull: Some(5), why }));
-    let unreadable = Wanted::Unplannable { why: "a.yaml:3:1: tab".to_owned() };
+    let blocked = facts(ProposalPlan::Blocked { why: why.clone() }, ours("aws/v2.0.0", '1'), pulls.clone());
+    assert_eq!(decided(&replan(blocked)), Action::Leave(LeaveReason::Blocked { pull: Some(5), why }));
+    let unreadable = ProposalPlan::Unplannable { why: "a.yaml:3:1: tab".to_owned() };
     let unreadable = facts(unreadable, ours("aws/v2.0.0", '1'), pulls);
-    assert!(matches!(decided(&replan(unreadable)), Action::Leave(Standing::Unplannable { .. })));
+    assert!(matches!(decided(&replan(unreadable)), Action::Leave(LeaveReason::Unplannable { .. })));
 }
 
 #[test]
 fn a_commit_that_looks_like_capstans_on_another_parent_is_rewritten() {
-    let branch = ours("aws/v2.0.0", '1').map(|branch| Branch { stands_on: OfBase::Unknown, ..branch });
+    let branch = ours("aws/v2.0.0", '1').map(|branch| Branch { of_base: OfBase::Unknown, ..branch });
     let new = facts(offer("aws/v2.0.0", '1'), branch.clone(), vec![]);
     assert_eq!(decided(&new), Action::Open { branch: moved('c') });
     let pulls = vec![pull(7, PullState::Open, "aws/v2.0.0")];
@@ -271,9 +270,9 @@ fn what_costs_a_call_is_asked_only_where_it_can_change_the_decision() {
         Action::Update { pull: 5, branch: BranchStep::Keep },
         Action::Update { pull: 5, branch: moved('c') },
     );
-    let waits = |by, newer| Action::Leave(Standing::Waits { pull: 5, reviewed: by, newer });
+    let waits = |by, newer| Action::Leave(LeaveReason::Waits { pull: 5, reviewed: by, newer });
 
-    let blocked = facts(Wanted::Blocked { why: vec![] }, ours("aws/v2.0.0", '1'), open());
+    let blocked = facts(ProposalPlan::Blocked { why: vec![] }, ours("aws/v2.0.0", '1'), open());
     assert_eq!(asked(&blocked).0, []);
     assert_eq!(asked(&facts(nothing(), None, vec![])).0, []);
     let declined = vec![pull(5, PullState::Closed(Closer::Person), "aws/v2.0.0")];
@@ -319,7 +318,7 @@ fn a_proposal_on_hold_is_left_alone_unless_nothing_is_left_to_do() {
     let held = |wanted| on_hold(facts(wanted, ours("aws/v2.0.0", '1'), open()));
     for found in [held(offer("aws/v3.0.0", '2')), replan(held(offer("aws/v2.0.0", '2')))] {
         let (questions, action) = asked(&found);
-        assert!(matches!(action, Action::Leave(Standing::Held { pull: Some(5), .. })), "{action:?}");
+        assert!(matches!(action, Action::Leave(LeaveReason::Held { pull: Some(5), .. })), "{action:?}");
         assert_eq!(questions, []);
     }
     let action = decided(&held(nothing()));
@@ -329,8 +328,8 @@ fn a_proposal_on_hold_is_left_alone_unless_nothing_is_left_to_do() {
 #[test]
 fn what_is_on_hold_and_has_no_pull_request_gets_none() {
     let held = on_hold(facts(offer("aws/v2.0.0", '1'), None, vec![]));
-    assert!(matches!(decided(&held), Action::Leave(Standing::Held { pull: None, .. })));
-    assert!(matches!(decided(&replan(held)), Action::Leave(Standing::Held { pull: None, .. })));
+    assert!(matches!(decided(&held), Action::Leave(LeaveReason::Held { pull: None, .. })));
+    assert!(matches!(decided(&replan(held)), Action::Leave(LeaveReason::Held { pull: None, .. })));
 }
 
 /// Of each thing that could be wanted: what is done while Capstan is paused, and without asking anything.
@@ -349,14 +348,17 @@ fn nothing_is_opened_written_or_closed_while_paused_but_what_a_person_skips() {
         (replan(paused(offer("aws/v2.0.0", '2'), open())), Some(5)),
     ] {
         let (questions, action) = asked(&found);
-        assert!(matches!(&action, Action::Leave(Standing::Paused { pull, .. }) if *pull == on), "{action:?}");
+        assert!(
+            matches!(&action, Action::Leave(LeaveReason::Paused { pull, .. }) if *pull == on),
+            "{action:?}"
+        );
         assert_eq!(questions, []);
     }
     let rest = decided(&paused(nothing(), vec![]));
-    assert!(matches!(rest, Action::Leave(Standing::NothingOffered { .. })), "{rest:?}");
+    assert!(matches!(rest, Action::Leave(LeaveReason::NothingOffered { .. })), "{rest:?}");
     let held = decided(&on_hold(paused(offer("aws/v3.0.0", '2'), open())));
-    assert!(matches!(held, Action::Leave(Standing::Held { .. })), "{held:?}");
-    let skipped = PullFacts { command: Command::Skip, ..paused(offer("aws/v3.0.0", '2'), open()) };
+    assert!(matches!(held, Action::Leave(LeaveReason::Held { .. })), "{held:?}");
+    let skipped = PullFacts { command: ProposalCommand::Skip, ..paused(offer("aws/v3.0.0", '2'), open()) };
     assert!(matches!(decided(&skipped), Action::Close { by: Closer::Person, .. }));
 }
 
@@ -365,7 +367,7 @@ fn what_is_skipped_is_closed_as_a_person_closes_it_and_offered_again_without_los
     let open = vec![pull(5, PullState::Open, "aws/v2.0.0")];
     for branch in [ours("aws/v2.0.0", '1'), a_persons()] {
         let mut found = on_hold(facts(offer("aws/v2.0.0", '1'), branch, open.clone()));
-        found.command = Command::Skip;
+        found.command = ProposalCommand::Skip;
         let action = decided(&found);
         assert!(matches!(action, Action::Close { pull: 5, by: Closer::Person, .. }), "{action:?}");
     }
@@ -374,10 +376,10 @@ fn what_is_skipped_is_closed_as_a_person_closes_it_and_offered_again_without_los
         decided(&PullFacts { command, ..facts(offer("aws/v2.0.0", '1'), branch, closed.clone()) })
     };
     let keep = Action::Open { branch: BranchStep::Keep };
-    assert_eq!(again(ours("aws/v2.0.0", '1'), Command::Offer), keep);
-    assert_eq!(again(a_persons(), Command::Offer), Action::Leave(Standing::Edited { pull: None }));
-    let declined = Action::Leave(Standing::Declined { pull: 5 });
-    assert_eq!(again(ours("aws/v2.0.0", '1'), Command::Skip), declined, "done already");
+    assert_eq!(again(ours("aws/v2.0.0", '1'), ProposalCommand::Offer), keep);
+    assert_eq!(again(a_persons(), ProposalCommand::Offer), Action::Leave(LeaveReason::Edited { pull: None }));
+    let declined = Action::Leave(LeaveReason::Declined { pull: 5 });
+    assert_eq!(again(ours("aws/v2.0.0", '1'), ProposalCommand::Skip), declined, "done already");
 }
 
 #[test]
@@ -385,9 +387,9 @@ fn what_somebody_rolled_back_from_is_not_offered_again_and_a_newer_source_is() {
     let mut rollback = pull(6, PullState::Merged, "aws/v21.0.0");
     rollback.leaves = Some("aws/v22.0.0".to_owned());
     let offered = |release: &str| facts(offer(release, '1'), None, vec![rollback.clone()]);
-    assert_eq!(decided(&offered("aws/v22.0.0")), Action::Leave(Standing::RolledBack { pull: 6 }));
+    assert_eq!(decided(&offered("aws/v22.0.0")), Action::Leave(LeaveReason::RolledBack { pull: 6 }));
     assert_eq!(decided(&offered("aws/v23.0.0")), Action::Open { branch: BranchStep::Create });
-    let asked = PullFacts { command: Command::Offer, ..offered("aws/v22.0.0") };
+    let asked = PullFacts { command: ProposalCommand::Offer, ..offered("aws/v22.0.0") };
     assert_eq!(decided(&asked), Action::Open { branch: BranchStep::Create });
 }
 
@@ -396,14 +398,14 @@ fn what_was_skipped_is_not_offered_until_it_is_something_else_or_somebody_asks()
     let by = |release: &str| Some(Skipped { source: release.to_owned(), by: "ada".to_owned() });
     let mut facts = facts(offer("aws/v22.0.0", '1'), None, vec![]);
     facts.skipped = by("aws/v22.0.0");
-    let skipped = Action::Leave(Standing::Skipped { by: "ada".to_owned() });
+    let skipped = Action::Leave(LeaveReason::Skipped { by: "ada".to_owned() });
     assert_eq!(asked(&facts), (vec![], skipped));
     facts.skipped = by("aws/v21.0.0");
     assert_eq!(decided(&facts), Action::Open { branch: BranchStep::Create });
     facts.skipped = by("aws/v22.0.0");
-    facts.command = Command::Offer;
+    facts.command = ProposalCommand::Offer;
     assert_eq!(decided(&facts), Action::Open { branch: BranchStep::Create });
-    facts.command = Command::None;
+    facts.command = ProposalCommand::None;
     facts.pulls = vec![pull(7, PullState::Open, "aws/v22.0.0")];
     let Action::Close { pull: 7, by: Closer::Person, .. } = decided(&facts) else {
         panic!("an open one is closed: {:?}", decided(&facts));

@@ -1,7 +1,7 @@
 //! What people decided by command about one proposal. The folded block of the pull request's body holds it, and it is
 //! read from there.
 
-use capstan_model::finding::{Change, RuleEntry, rules};
+use capstan_model::finding::{RuleEntry, SeverityChange, rules};
 use capstan_model::ids::ReleaseName;
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::Approval;
 use super::offer_name::offer_name;
 use crate::upgrade::{Conflict, SettledConflict, Upgrade, Versions};
-use crate::verbs::{Held, OfConflict};
+use crate::verbs::{HoldArguments, OfConflict};
 
 /// What people decided about one proposal.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,7 +73,7 @@ impl Override {
     /// Whether the rule is always an error, whatever anybody says: it may have become one since this was said.
     pub fn is_void(&self) -> bool {
         let of_it = |rule: &&&'static RuleEntry| rule.id() == self.rule;
-        rules::ALL.iter().find(of_it).is_some_and(|rule| rule.change() == Change::Never)
+        rules::ALL.iter().find(of_it).is_some_and(|rule| rule.change() == SeverityChange::Never)
     }
 }
 
@@ -92,7 +92,7 @@ pub struct OnHold {
 
 impl OnHold {
     /// What somebody asked for.
-    pub fn of(held: &Held, by: &str) -> Self {
+    pub fn of(held: &HoldArguments, by: &str) -> Self {
         Self { by: by.to_owned(), reason: held.reason.clone(), until: held.until }
     }
 

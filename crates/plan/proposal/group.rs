@@ -14,8 +14,8 @@ use capstan_model::target::Target;
 
 use super::decide::{ended_against, is_skipped};
 use super::{
-    Command, Decisions, Draft, Leaving, Offer, OnHold, PlanDigest, ProposalId, Pull, Skipped, SourceState,
-    Standing, Wanted, Writes,
+    Decisions, Draft, LeaveReason, Leaving, Offer, OnHold, PlanDigest, ProposalCommand, ProposalId,
+    ProposalPlan, Pull, Skipped, SourceState, Writes,
 };
 use crate::settings::GroupPattern;
 
@@ -48,7 +48,7 @@ pub fn carrier_of(
 pub struct GroupMember<'a> {
     pub proposal: &'a ProposalId,
     /// What the planner wants.
-    pub wanted: &'a Wanted,
+    pub wanted: &'a ProposalPlan,
     /// What would be written.
     pub files: &'a [FileChange],
     /// Somebody said that it is to be left alone.
@@ -56,7 +56,7 @@ pub struct GroupMember<'a> {
     /// Somebody said that a source is not to be offered.
     pub skipped: Option<&'a Skipped>,
     /// What somebody has just asked for.
-    pub command: Command,
+    pub command: ProposalCommand,
     /// The newest pull request that carried it and is not open.
     pub earlier: Option<&'a Pull>,
     /// Why it waits for something that is not its group's, as a sentence.
@@ -80,7 +80,7 @@ pub enum OpenPullState {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GroupContent {
     /// What is wanted of it.
-    pub wanted: Wanted,
+    pub wanted: ProposalPlan,
     /// The hold on account of which nothing of it is brought up to date.
     pub hold: Option<OnHold>,
     /// Whose changes it carries, ordered.
@@ -102,7 +102,7 @@ pub struct LeftOut {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WhyLeftOut {
     /// As it would be left alone if it had one of its own.
-    Stands(Standing),
+    LeftAlone(LeaveReason),
     /// It waits for something, which a sentence tells.
     Waits(String),
 }
@@ -141,7 +141,7 @@ pub fn gather(members: &[GroupMember<'_>], offered: Option<&SourceState>) -> Gro
     carried.sort_by_key(|(member, _)| member.proposal);
     left_out.sort_by_key(|(member, _)| member.proposal);
     let (wanted, hold) = match chosen {
-        Some(source) => (Wanted::Offer(together(source, &carried)), None),
+        Some(source) => (ProposalPlan::Offer(together(source, &carried)), None),
         None => nobody(&left_out),
     };
     let must_leave = |(member, out): &(&GroupMember<'_>, LeftOut)| {
@@ -157,7 +157,7 @@ impl LeftOut {
     /// Whether its changes are to be merged no more. Of what cannot be read nothing is known.
     const fn must_leave(&self) -> bool {
         match &self.why {
-            WhyLeftOut::Stands(standing) => !matches!(standing, Standing::Unplannable { .. }),
+            WhyLeftOut::LeftAlone(standing) => !matches!(standing, LeaveReason::Unplannable { .. }),
             WhyLeftOut::Waits(_) => false,
         }
     }
@@ -188,20 +188,22 @@ impl GroupLoad {
 }
 
 fn place<'a>(member: &GroupMember<'a>) -> CarryVerdict<'a> {
-    let out = |standing| CarryVerdict::Out(WhyLeftOut::Stands(standing));
-    if let Some(hold) = member.hold.filter(|_| !matches!(member.wanted, Wanted::Nothing { .. })) {
-        return out(Standing::Held { pull: None, hold: hold.clone() });
+    let out = |standing| CarryVerdict::Out(WhyLeftOut::LeftAlone(standing));
+    if let Some(hold) = member.hold.filter(|_| !matches!(member.wanted, ProposalPlan::Nothing { .. })) {
+        return out(LeaveReason::Held { pull: None, hold: hold.clone() });
     }
     let offer = match member.wanted {
-        Wanted::Offer(offer) => offer,
-        Wanted::Nothing { why, rest } => {
-            return out(Standing::NothingOffered { why: why.clone(), rest: *rest });
+        ProposalPlan::Offer(offer) => offer,
+        ProposalPlan::Nothing { why, rest } => {
+            return out(LeaveReason::NothingOffered { why: why.clone(), rest: *rest });
         }
-        Wanted::Blocked { why } => return out(Standing::Blocked { pull: None, why: why.clone() }),
-        Wanted::Unplannable { why } => return out(Standing::Unplannable { pull: None, why: why.clone() }),
+        ProposalPlan::Blocked { why } => return out(LeaveReason::Blocked { pull: None, why: why.clone() }),
+        ProposalPlan::Unplannable { why } => {
+            return out(LeaveReason::Unplannable { pull: None, why: why.clone() });
+        }
     };
     if let Some(one) = member.skipped.filter(|one| is_skipped(one, member.wanted, member.command)) {
-        return out(Standing::Skipped { by: one.by.clone() });
+        return out(LeaveReason::Skipped { by: one.by.clone() });
     }
     if let Some(standing) = member.earlier.and_then(|pull| ended_against(pull, offer, member.command)) {
         return out(standing);
@@ -258,15 +260,15 @@ fn together(source: SourceState, carried: &[(&GroupMember<'_>, &Offer)]) -> Offe
 
 /// What is wanted of a pull request that is left without anybody: it stays as long as somebody who may come back to it is
 /// only held, blocked or unreadable.
-fn nobody(left_out: &[(&GroupMember<'_>, LeftOut)]) -> (Wanted, Option<OnHold>) {
+fn nobody(left_out: &[(&GroupMember<'_>, LeftOut)]) -> (ProposalPlan, Option<OnHold>) {
     let standings = || {
         left_out.iter().filter_map(|(member, out)| match &out.why {
-            WhyLeftOut::Stands(standing) => Some((member, standing)),
+            WhyLeftOut::LeftAlone(standing) => Some((member, standing)),
             WhyLeftOut::Waits(_) => None,
         })
     };
     let held = standings().find_map(|(member, standing)| match standing {
-        Standing::Held { hold, .. } => Some((member.wanted.clone(), Some(hold.clone()))),
+        LeaveReason::Held { hold, .. } => Some((member.wanted.clone(), Some(hold.clone()))),
         _ => None,
     });
     if let Some(held) = held {
@@ -274,29 +276,31 @@ fn nobody(left_out: &[(&GroupMember<'_>, LeftOut)]) -> (Wanted, Option<OnHold>) 
     }
     let blocked: Vec<String> = standings()
         .filter_map(|(member, standing)| match standing {
-            Standing::Blocked { why, .. } => Some(format!("`{}`: {}", member.proposal.target, why.join(" "))),
+            LeaveReason::Blocked { why, .. } => {
+                Some(format!("`{}`: {}", member.proposal.target, why.join(" ")))
+            }
             _ => None,
         })
         .collect();
     if !blocked.is_empty() {
-        return (Wanted::Blocked { why: blocked }, None);
+        return (ProposalPlan::Blocked { why: blocked }, None);
     }
     let unplannable: Vec<String> = standings()
         .filter_map(|(member, standing)| match standing {
-            Standing::Unplannable { why, .. } => Some(format!("`{}`: {why}", member.proposal.target)),
+            LeaveReason::Unplannable { why, .. } => Some(format!("`{}`: {why}", member.proposal.target)),
             _ => None,
         })
         .collect();
     if !unplannable.is_empty() {
-        return (Wanted::Unplannable { why: unplannable.join(" ") }, None);
+        return (ProposalPlan::Unplannable { why: unplannable.join(" ") }, None);
     }
     let rest = standings().find_map(|(_, standing)| match standing {
-        Standing::NothingOffered { rest, .. } => Some(*rest),
+        LeaveReason::NothingOffered { rest, .. } => Some(*rest),
         _ => None,
     });
     let why = "Capstan offers nothing more to this group, or each of its clusters has its own pull request."
         .to_owned();
-    (Wanted::Nothing { why, rest: rest.unwrap_or(Rest::Current) }, None)
+    (ProposalPlan::Nothing { why, rest: rest.unwrap_or(Rest::Current) }, None)
 }
 
 #[cfg(test)]

@@ -14,8 +14,8 @@ fn source(release: &str) -> SourceState {
     SourceState::parse(&format!("{release}@{}", "a".repeat(40))).unwrap()
 }
 
-fn offer(release: &str, draft: Draft) -> Wanted {
-    Wanted::Offer(Offer {
+fn offer(release: &str, draft: Draft) -> ProposalPlan {
+    ProposalPlan::Offer(Offer {
         source: source(release),
         plan: PlanDigest::of(&[]),
         draft,
@@ -31,22 +31,22 @@ fn hold() -> OnHold {
 /// A member with one file.
 struct One {
     proposal: ProposalId,
-    wanted: Wanted,
+    wanted: ProposalPlan,
     files: Vec<FileChange>,
     hold: Option<OnHold>,
     skipped: Option<Skipped>,
-    command: Command,
+    command: ProposalCommand,
     earlier: Option<Pull>,
     waits: Option<String>,
     stands: OpenPullState,
     room: usize,
 }
 
-fn one(target: &str, wanted: Wanted) -> One {
+fn one(target: &str, wanted: ProposalPlan) -> One {
     let path = RepoPath::parse(&format!("{target}/base/a.yaml")).unwrap();
     let files = vec![FileChange { path, before: None, after: Some(target.to_owned()) }];
     let proposal = id(target);
-    let command = Command::None;
+    let command = ProposalCommand::None;
     let stands = OpenPullState::Elsewhere;
     One {
         proposal,
@@ -85,7 +85,7 @@ fn gathered(all: &[One], offered: Option<&SourceState>) -> GroupContent {
 fn carried(all: &[One], offered: Option<&SourceState>) -> (Vec<String>, Option<String>) {
     let gathered = gathered(all, offered);
     let source = match &gathered.wanted {
-        Wanted::Offer(offer) => Some(offer.source.source().to_string()),
+        ProposalPlan::Offer(offer) => Some(offer.source.source().to_string()),
         _ => None,
     };
     (gathered.carried.iter().map(ToString::to_string).collect(), source)
@@ -125,11 +125,11 @@ fn who_blocks_waits_is_held_or_skipped_stays_out_and_stops_nobody() {
         source: Some(source(V22)),
         leaves: None,
     };
-    let none = |rest| Wanted::Nothing { why: "It has it.".to_owned(), rest };
+    let none = |rest| ProposalPlan::Nothing { why: "It has it.".to_owned(), rest };
     let mut all = vec![
         one("c/a", offer(V22, Draft::Ready)),
-        one("c/b", Wanted::Blocked { why: vec!["It blocks.".to_owned()] }),
-        one("c/c", Wanted::Unplannable { why: "a.yaml:1: no".to_owned() }),
+        one("c/b", ProposalPlan::Blocked { why: vec!["It blocks.".to_owned()] }),
+        one("c/c", ProposalPlan::Unplannable { why: "a.yaml:1: no".to_owned() }),
         one("c/d", none(Rest::Current)),
         One { hold: Some(hold()), ..one("c/e", offer(V22, Draft::Ready)) },
         One {
@@ -146,16 +146,16 @@ fn who_blocks_waits_is_held_or_skipped_stays_out_and_stops_nobody() {
     ];
     let found = gathered(&all, None);
     assert_eq!(found.carried, [id("c/a"), id("c/j")]);
-    let stands = |standing| WhyLeftOut::Stands(standing);
+    let stands = |standing| WhyLeftOut::LeftAlone(standing);
     let expected = [
-        ("c/b", stands(Standing::Blocked { pull: None, why: vec!["It blocks.".to_owned()] })),
-        ("c/c", stands(Standing::Unplannable { pull: None, why: "a.yaml:1: no".to_owned() })),
-        ("c/d", stands(Standing::NothingOffered { why: "It has it.".to_owned(), rest: Rest::Current })),
-        ("c/e", stands(Standing::Held { pull: None, hold: hold() })),
-        ("c/f", stands(Standing::Skipped { by: "ada".to_owned() })),
+        ("c/b", stands(LeaveReason::Blocked { pull: None, why: vec!["It blocks.".to_owned()] })),
+        ("c/c", stands(LeaveReason::Unplannable { pull: None, why: "a.yaml:1: no".to_owned() })),
+        ("c/d", stands(LeaveReason::NothingOffered { why: "It has it.".to_owned(), rest: Rest::Current })),
+        ("c/e", stands(LeaveReason::Held { pull: None, hold: hold() })),
+        ("c/f", stands(LeaveReason::Skipped { by: "ada".to_owned() })),
         ("c/g", WhyLeftOut::Waits("It rolls.".to_owned())),
-        ("c/h", stands(Standing::Declined { pull: 7 })),
-        ("c/i", stands(Standing::Merged { pull: 8 })),
+        ("c/h", stands(LeaveReason::Declined { pull: 7 })),
+        ("c/i", stands(LeaveReason::Merged { pull: 8 })),
     ];
     assert_eq!(found.left_out, expected.map(|(target, why)| LeftOut { proposal: id(target), why }));
     let files = |all: &[One]| -> Vec<FileChange> { all.iter().flat_map(|one| one.files.clone()).collect() };
@@ -167,11 +167,11 @@ fn who_blocks_waits_is_held_or_skipped_stays_out_and_stops_nobody() {
         brought_by: SourceKind::RELEASE,
         writes: Writes::Objects,
     };
-    assert_eq!((found.wanted, found.hold), (Wanted::Offer(whole), None));
+    assert_eq!((found.wanted, found.hold), (ProposalPlan::Offer(whole), None));
 
     // Members that somebody asks for come in.
     for one in &mut all {
-        one.command = Command::Offer;
+        one.command = ProposalCommand::Offer;
     }
     let carried = gathered(&all, None).carried;
     assert_eq!(carried, ["c/a", "c/f", "c/h", "c/i", "c/j"].map(id));
@@ -179,7 +179,7 @@ fn who_blocks_waits_is_held_or_skipped_stays_out_and_stops_nobody() {
 
 #[test]
 fn who_must_not_be_merged_has_to_leave_and_who_cannot_be_read_stays_where_it_is() {
-    let blocked = || Wanted::Blocked { why: vec!["It blocks.".to_owned()] };
+    let blocked = || ProposalPlan::Blocked { why: vec!["It blocks.".to_owned()] };
     let held = One { hold: Some(hold()), ..one("c/b", offer(V22, Draft::Ready)) };
     let there = |one: One| One { stands: OpenPullState::There, ..one };
     for (second, expected) in [
@@ -187,7 +187,7 @@ fn who_must_not_be_merged_has_to_leave_and_who_cannot_be_read_stays_where_it_is(
         (one("c/b", blocked()), Leaving::Nobody),
         (there(one("c/b", blocked())), Leaving::Somebody),
         (there(held), Leaving::Somebody),
-        (there(one("c/b", Wanted::Unplannable { why: "a.yaml:1: no".to_owned() })), Leaving::Nobody),
+        (there(one("c/b", ProposalPlan::Unplannable { why: "a.yaml:1: no".to_owned() })), Leaving::Nobody),
         (there(one("c/b", offer(V23, Draft::Ready))), Leaving::Nobody),
     ] {
         let all = [there(one("c/a", offer(V22, Draft::Ready))), second];
@@ -246,17 +246,19 @@ fn more_than_fit_into_one_pull_request_wait() {
 
 #[test]
 fn without_anybody_it_stays_while_somebody_is_held_or_blocks_and_is_closed_else() {
-    let nothing = || Wanted::Nothing { why: "It is gone.".to_owned(), rest: Rest::Gone };
-    let blocked = || Wanted::Blocked { why: vec!["It blocks.".to_owned()] };
-    let unplannable = || Wanted::Unplannable { why: "a.yaml:1: no".to_owned() };
+    let nothing = || ProposalPlan::Nothing { why: "It is gone.".to_owned(), rest: Rest::Gone };
+    let blocked = || ProposalPlan::Blocked { why: vec!["It blocks.".to_owned()] };
+    let unplannable = || ProposalPlan::Unplannable { why: "a.yaml:1: no".to_owned() };
     let found = gathered(&[one("c/a", nothing()), one("c/b", blocked()), one("c/c", unplannable())], None);
-    assert_eq!(found.wanted, Wanted::Blocked { why: vec!["`c/b`: It blocks.".to_owned()] });
+    assert_eq!(found.wanted, ProposalPlan::Blocked { why: vec!["`c/b`: It blocks.".to_owned()] });
     let held = One { hold: Some(hold()), ..one("c/d", offer(V22, Draft::Ready)) };
     let found = gathered(&[one("c/b", blocked()), held], None);
     assert_eq!((found.wanted, found.hold), (offer(V22, Draft::Ready), Some(hold())));
     let found = gathered(&[one("c/a", nothing()), one("c/c", unplannable())], None);
-    assert_eq!(found.wanted, Wanted::Unplannable { why: "`c/c`: a.yaml:1: no".to_owned() });
+    assert_eq!(found.wanted, ProposalPlan::Unplannable { why: "`c/c`: a.yaml:1: no".to_owned() });
     let found = gathered(&[one("c/a", nothing())], None);
-    let Wanted::Nothing { rest: Rest::Gone, .. } = found.wanted else { panic!("{:?}", found.wanted) };
-    let Wanted::Nothing { rest: Rest::Current, .. } = gathered(&[], None).wanted else { panic!("it stays") };
+    let ProposalPlan::Nothing { rest: Rest::Gone, .. } = found.wanted else { panic!("{:?}", found.wanted) };
+    let ProposalPlan::Nothing { rest: Rest::Current, .. } = gathered(&[], None).wanted else {
+        panic!("it stays")
+    };
 }

@@ -168,7 +168,7 @@ pub enum MergeStep {
     /// Nothing: these stand against it.
     Refuse(Vec<Obstacle>),
     /// Nothing: GitHub will merge it without that.
-    Stands(Standstill),
+    WaitsForGitHub(Standstill),
     /// Merge it.
     Now(MergeMethod),
     /// Put it into the merge queue.
@@ -262,8 +262,8 @@ pub fn decide_merge(facts: &MergeFacts<'_>) -> MergeStep {
         return MergeStep::Refuse(obstacles);
     }
     match (&view.queue, &view.auto_merge) {
-        (Queue::Entered(by), _) => return MergeStep::Stands(Standstill::Queued(by.clone())),
-        (_, Some(by)) => return MergeStep::Stands(Standstill::AutoMerge(by.clone())),
+        (Queue::Entered(by), _) => return MergeStep::WaitsForGitHub(Standstill::Queued(by.clone())),
+        (_, Some(by)) => return MergeStep::WaitsForGitHub(Standstill::AutoMerge(by.clone())),
         _ => {}
     }
     let method = match (facts.method, &view.queue) {

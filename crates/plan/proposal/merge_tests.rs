@@ -205,13 +205,13 @@ fn a_merge_uses_the_method_of_the_branch_or_names_the_obstacles() {
             "in the queue",
             case(),
             MergeView { queue: Queue::Entered(By::Other("ada".to_owned())), ..ready() },
-            MergeStep::Stands(Standstill::Queued(By::Other("ada".to_owned()))),
+            MergeStep::WaitsForGitHub(Standstill::Queued(By::Other("ada".to_owned()))),
         ),
         (
             "on auto-merge",
             case(),
             MergeView { auto_merge: Some(By::Capstan), ..waiting() },
-            MergeStep::Stands(Standstill::AutoMerge(By::Capstan)),
+            MergeStep::WaitsForGitHub(Standstill::AutoMerge(By::Capstan)),
         ),
     ];
     for (name, case, view, expected) in rows {

@@ -45,8 +45,8 @@ pub use authorship::{Authorship, BranchTip, OfBase, Parent, Vouched, judge_head}
 pub use branch::{BRANCH_PREFIX, CREATE, DESTROY, LongTargets, ProposalId, is_name_of_proposal};
 pub use buttons::{Stage, buttons};
 pub use decide::{
-    Action, Answers, Branch, BranchStep, Closer, Command, Decision, Leaving, Mergeable, Offer,
-    ProposalQuestion, Pull, PullFacts, PullState, Reviewed, Standing, Wanted, Writes, decide,
+    Action, Answers, Branch, BranchStep, Closer, Decision, LeaveReason, Leaving, Mergeable, Offer,
+    ProposalCommand, ProposalPlan, ProposalQuestion, Pull, PullFacts, PullState, Reviewed, Writes, decide,
 };
 pub use decisions::{Decisions, OnHold, Override, Paused, RolledBack, Skipped, Unsettled, find_conflicts};
 pub use draft::{Draft, Drafted};
@@ -59,7 +59,7 @@ pub use merge::{
 };
 pub use offer_name::offer_name;
 pub use refused::left_alone_for;
-pub use rollback::{Merged, NotRolledBack, RollBack, roll_back};
+pub use rollback::{MergedProposal, NotRolledBack, RollBack, roll_back};
 pub use sidebar::{Sidebar, SidebarStanding, SidebarStep};
 pub use source::{
     PlanDigest, ReleasesOrigin, SourceState, TRAILER_PLAN, TRAILER_RELEASES, TRAILER_SEAL, TRAILER_SOURCE,

@@ -9,7 +9,7 @@ use capstan_model::ids::{ReleaseId, ReleaseName};
 
 /// A proposal that was merged, as the commits around it tell.
 #[derive(Debug, Clone, Copy)]
-pub struct Merged<'a> {
+pub struct MergedProposal<'a> {
     /// The release that the cluster recorded before it; `None` where it recorded none.
     pub before: Option<&'a ReleaseId>,
     /// The release that it brought; `None` where no commit of Capstan's tells.
@@ -67,7 +67,7 @@ pub enum NotRolledBack {
 ///
 /// # Errors
 /// Why nothing is offered.
-pub fn roll_back(merged: Merged<'_>) -> Result<RollBack, NotRolledBack> {
+pub fn roll_back(merged: MergedProposal<'_>) -> Result<RollBack, NotRolledBack> {
     let brought = merged.brought.ok_or(NotRolledBack::Unknown)?;
     if merged.now != Some(brought) {
         return Err(NotRolledBack::Elsewhere { brought: brought.clone(), now: merged.now.cloned() });
@@ -93,8 +93,11 @@ mod tests {
         let said = |before: &str, brought: &str, now: &str| {
             let [before, brought, now] =
                 [before, brought, now].map(|id| (!id.is_empty()).then(|| ReleaseId::from_path(id)));
-            match roll_back(Merged { before: before.as_ref(), brought: brought.as_ref(), now: now.as_ref() })
-            {
+            match roll_back(MergedProposal {
+                before: before.as_ref(),
+                brought: brought.as_ref(),
+                now: now.as_ref(),
+            }) {
                 Ok(back) => format!("{} leaves {}", back.to, back.leaves),
                 Err(why) => why.to_string(),
             }

@@ -85,9 +85,10 @@ pub fn evaluate_checks(checks: &[ServiceCheck], facts: CheckFacts<'_>) -> Vec<Ch
         return Vec::new();
     }
     let mut size = FactsSize::default();
-    let objects: Vec<Cel> = facts.objects.iter().map(|object| bound(&told(object), &mut size)).collect();
+    let objects: Vec<Cel> =
+        facts.objects.iter().map(|object| bound(&visible_to_checks(object), &mut size)).collect();
     size.largest = size.largest.max(objects.len());
-    let cluster = bound(&told(facts.cluster), &mut size);
+    let cluster = bound(&visible_to_checks(facts.cluster), &mut size);
     let mut context = Context::default();
     context.add_variable_from_value("objects", Cel::List(Arc::new(objects)));
     context.add_variable_from_value("cluster", cluster);
@@ -277,7 +278,7 @@ fn entries<'e>(all: impl Iterator<Item = &'e EntryExpr>, each: u64) -> u64 {
 }
 
 /// The part of an object that checks see.
-fn told(object: &Value) -> Value {
+fn visible_to_checks(object: &Value) -> Value {
     let mut told = object.clone();
     let is_secret = told.get("kind").and_then(Value::as_str) == Some("Secret");
     if let Some(fields) = told.as_object_mut() {

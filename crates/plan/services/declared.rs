@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::release::{CLOUD, LISTS};
 use super::step::ServicesStep;
 use crate::settings::{ConflictPolicy, FOLDER_FILE, heading};
-use crate::upgrade::{Planned, ServiceCourse};
+use crate::upgrade::{PlannedUpgrade, ServiceCourse};
 use capstan_model::file_change::FileChange;
 use capstan_model::finding::{FileError, Finding, Place, rules};
 use capstan_model::object::FieldPath;
@@ -27,7 +27,7 @@ pub(super) struct EntryChange {
 /// A `capstan.yaml` that cannot be read as YAML.
 pub(super) fn merge_declared(
     step: &ServicesStep<'_>,
-    planned: &mut Planned,
+    planned: &mut PlannedUpgrade,
 ) -> Result<BTreeMap<String, EntryChange>, FileError> {
     let folder = step.cluster.id.folder();
     let path = folder.join(FOLDER_FILE).unwrap_or_default();
@@ -87,7 +87,7 @@ pub(super) fn merge_declared(
     Ok(changed)
 }
 
-fn refuse(planned: &mut Planned, path: &RepoPath, reason: &str, place: Place) {
+fn refuse(planned: &mut PlannedUpgrade, path: &RepoPath, reason: &str, place: Place) {
     let message = format!(
         "Capstan does not edit this file: {reason}. Make the change by hand, or write this place in plain YAML."
     );

@@ -4,7 +4,7 @@ use super::edits::{Objects, kept};
 use super::step::ServicesStep;
 use crate::merge::{AppliedBy, ClusterFacts, ReleaseSource, SourceFile};
 use crate::settings::ServiceFolder;
-use crate::upgrade::{KeptEdit, OldSource, Planned, Request, Retarget, plan};
+use crate::upgrade::{KeptEdit, OldSource, PlannedUpgrade, Retarget, UpgradeRequest, plan};
 use capstan_kustomize::render::is_kustomization;
 use capstan_model::file_change::FileChange;
 use capstan_model::finding::FileError;
@@ -14,7 +14,7 @@ use capstan_yaml::{Node, YamlFile};
 
 /// A service's folder as an upgrade leaves it.
 pub(super) struct FolderPlan {
-    pub(super) planned: Planned,
+    pub(super) planned: PlannedUpgrade,
     /// Its objects before.
     pub(super) before: Objects,
     /// The same after.
@@ -68,9 +68,9 @@ fn request<'r>(
     cluster: &'r ClusterFacts,
     old: OldSource<'r>,
     new: &'r ReleaseSource,
-) -> Request<'r> {
+) -> UpgradeRequest<'r> {
     let (settings, schemas) = (step.settings, step.schemas);
-    Request { cluster, old, new, settings, schemas, retarget: Retarget::Refused }
+    UpgradeRequest { cluster, old, new, settings, schemas, retarget: Retarget::Refused }
 }
 
 fn facts_of(step: &ServicesStep<'_>, folder: &ServiceFolder) -> ClusterFacts {
@@ -104,8 +104,8 @@ pub(super) fn objects_of(files: &[SourceFile], intended: &[FileChange]) -> Objec
 }
 
 /// A kustomization that lists nothing any more goes with the last file that it listed.
-fn empty_kustomizations(facts: &ClusterFacts, planned: &mut Planned) {
-    let goes = |path: &RepoPath, planned: &Planned| {
+fn empty_kustomizations(facts: &ClusterFacts, planned: &mut PlannedUpgrade) {
+    let goes = |path: &RepoPath, planned: &PlannedUpgrade| {
         planned.intended.iter().any(|change| change.path == *path && change.after.is_none())
     };
     let (lists, others): (Vec<&SourceFile>, Vec<&SourceFile>) =

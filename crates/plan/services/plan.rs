@@ -15,7 +15,7 @@ use crate::settings::{
     ClusterSettings, FOLDER_FILE, OptionalService, Service, ServiceFolder, ServiceObject, ServiceRole,
     ServiceSource, Tombstone, service_place, with_overlay,
 };
-use crate::upgrade::{MergeSettings, Planned, Provenance, ServiceChange, ServiceCourse, Upgrade};
+use crate::upgrade::{MergeSettings, PlannedUpgrade, Provenance, ServiceChange, ServiceCourse, Upgrade};
 use capstan_kustomize::schema::Schemas;
 use capstan_model::file_change::FileChange;
 use capstan_model::finding::{FileError, Finding, Place, rules};
@@ -26,7 +26,7 @@ use capstan_model::version::KubernetesVersion;
 ///
 /// # Errors
 /// A file of the cluster that cannot be read as YAML, with its place.
-pub fn plan_services(step: &ServicesStep<'_>, planned: &mut Planned) -> Result<(), FileError> {
+pub fn plan_services(step: &ServicesStep<'_>, planned: &mut PlannedUpgrade) -> Result<(), FileError> {
     let before = declared(step.cluster.record.as_ref().map(crate::merge::SourceFile::text));
     let entries = merge_declared(step, planned)?;
     let after = declared(record_after(step.cluster, planned));
@@ -39,7 +39,7 @@ pub fn plan_services(step: &ServicesStep<'_>, planned: &mut Planned) -> Result<(
         let Some(plan) = plan_folder(step, &folder)? else { continue };
         networks.take(&folder, &plan);
         let service = service_in(&after, &folder).or_else(|| service_in(&before, &folder));
-        changes.extend(told(&folder, service, &plan));
+        changes.extend(service_change(&folder, service, &plan));
         join(planned, service.map_or(folder.name(), |service| service.name.as_str()), plan);
     }
     networks.judge(step, planned);
@@ -61,10 +61,10 @@ pub fn bring_services(
     release: &ReleaseServices,
     files: Vec<FileChange>,
     schemas: &Schemas,
-) -> Result<Planned, FileError> {
+) -> Result<PlannedUpgrade, FileError> {
     let (upgrade, settings) = (Upgrade::nothing(cluster.target()), MergeSettings::default());
     let provenance = Provenance::default();
-    let mut planned = Planned { upgrade, intended: files, rotated: Vec::new(), provenance };
+    let mut planned = PlannedUpgrade { upgrade, intended: files, rotated: Vec::new(), provenance };
     let step = ServicesStep { cluster, services: &[], old: None, new: release, settings: &settings, schemas };
     plan_services(&step, &mut planned)?;
     Ok(planned)
@@ -78,7 +78,12 @@ struct Networks<'s> {
 
 impl<'s> Networks<'s> {
     /// By what the folders have and the objects of base; what becomes of folders is [taken](Self::take) besides.
-    fn new(step: &ServicesStep<'_>, planned: &Planned, before: &'s [Service], after: &'s [Service]) -> Self {
+    fn new(
+        step: &ServicesStep<'_>,
+        planned: &PlannedUpgrade,
+        before: &'s [Service],
+        after: &'s [Service],
+    ) -> Self {
         let services = [network_among(before), network_among(after)];
         let base = || [&[][..], &planned.intended].map(|changed| objects_of(&step.cluster.base, changed));
         let is_in_base = |service: &Service| matches!(service.from, ServiceSource::Objects(_));
@@ -110,7 +115,7 @@ impl<'s> Networks<'s> {
     }
 
     /// Refuses a switch of networks that nobody allowed; an allowed one is a note.
-    fn judge(self, step: &ServicesStep<'_>, planned: &mut Planned) {
+    fn judge(self, step: &ServicesStep<'_>, planned: &mut PlannedUpgrade) {
         let [Some(was), Some(is)] = &self.found else { return };
         let force = self.services[1].and_then(|service| service.force.as_ref());
         let Some(switch) = network_switch(was, is, force) else { return };
@@ -125,7 +130,7 @@ impl<'s> Networks<'s> {
 }
 
 /// Tells of services that a cluster cannot do without that their objects outlive them inside the cluster.
-fn stays_inside(before: &[Service], after: &[Service], planned: &mut Planned) {
+fn stays_inside(before: &[Service], after: &[Service], planned: &mut PlannedUpgrade) {
     let is_on = |services: &[Service], name: &str| {
         services.iter().any(|service| service.enabled && service.name.as_str() == name)
     };
@@ -162,7 +167,7 @@ pub fn refuse_kubernetes(
 /// the cluster's overlay says of them.
 pub fn judge_coming_kubernetes(
     cluster: &ClusterFacts,
-    planned: &mut Planned,
+    planned: &mut PlannedUpgrade,
     overlay: &[OptionalService],
     coming: &KubernetesVersion,
 ) {
@@ -178,7 +183,7 @@ fn declared(text: Option<&str>) -> Vec<Service> {
     read.map(|settings| settings.services).unwrap_or_default()
 }
 
-fn record_after<'p>(cluster: &'p ClusterFacts, planned: &'p Planned) -> Option<&'p str> {
+fn record_after<'p>(cluster: &'p ClusterFacts, planned: &'p PlannedUpgrade) -> Option<&'p str> {
     let path = cluster.id.folder().join(FOLDER_FILE).ok()?;
     match planned.intended.iter().find(|change| change.path == path) {
         Some(change) => change.after.as_deref(),
@@ -200,7 +205,11 @@ fn service_in<'s>(services: &'s [Service], folder: &ServiceFolder) -> Option<&'s
 }
 
 /// The change of a service that the plan of its folder brings; `None` where the plan changes nothing.
-fn told(folder: &ServiceFolder, service: Option<&Service>, plan: &FolderPlan) -> Option<ServiceChange> {
+fn service_change(
+    folder: &ServiceFolder,
+    service: Option<&Service>,
+    plan: &FolderPlan,
+) -> Option<ServiceChange> {
     let FolderPlan { planned, before, after, kept } = plan;
     let course = match (before.is_empty(), after.is_empty()) {
         _ if planned.intended.is_empty() && planned.upgrade.conflicts.is_empty() => return None,
@@ -223,7 +232,7 @@ fn told(folder: &ServiceFolder, service: Option<&Service>, plan: &FolderPlan) ->
 /// Services that objects of base bring, where one of those changes.
 fn by_objects(
     step: &ServicesStep<'_>,
-    planned: &Planned,
+    planned: &PlannedUpgrade,
     before: &[Service],
     after: &[Service],
 ) -> Vec<ServiceChange> {
@@ -289,9 +298,9 @@ fn by_entries(
 }
 
 /// Adds the plan of a folder to the whole upgrade.
-fn join(planned: &mut Planned, name: &str, plan: FolderPlan) {
+fn join(planned: &mut PlannedUpgrade, name: &str, plan: FolderPlan) {
     let of_service = |sentence: String| format!("Service {name}: {sentence}");
-    let Planned { upgrade, intended, rotated: _, provenance: _ } = plan.planned;
+    let PlannedUpgrade { upgrade, intended, rotated: _, provenance: _ } = plan.planned;
     planned.intended.extend(intended);
     planned.upgrade.changes.extend(upgrade.changes);
     planned.upgrade.conflicts.extend(upgrade.conflicts);

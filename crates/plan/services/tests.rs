@@ -6,7 +6,7 @@ use crate::layout::discover;
 use crate::merge::{AppliedBy, ClusterFacts, SourceFile};
 use crate::release::Catalogue;
 use crate::settings::{ConflictPolicy, RepositorySettings};
-use crate::upgrade::{MergeSettings, Planned, ServiceChange, ServiceCourse, Upgrade};
+use crate::upgrade::{MergeSettings, PlannedUpgrade, ServiceChange, ServiceCourse, Upgrade};
 use capstan_kustomize::schema::Schemas;
 use capstan_model::target::TargetKind;
 use capstan_model::tree::Tree;
@@ -35,7 +35,7 @@ spec:
 }
 
 /// The plan of `peu01` from v21 to v22.
-fn planned(files: &[(&str, &str)], conflicts: ConflictPolicy) -> (Planned, Files) {
+fn planned(files: &[(&str, &str)], conflicts: ConflictPolicy) -> (PlannedUpgrade, Files) {
     let tree = Files::new(files);
     let settings = RepositorySettings::default();
     let layout = discover(&tree, &settings);
@@ -81,13 +81,13 @@ fn planned(files: &[(&str, &str)], conflicts: ConflictPolicy) -> (Planned, Files
     };
     let upgrade = Upgrade::nothing(folder.target());
     let mut planned =
-        Planned { upgrade, intended: Vec::new(), rotated: Vec::new(), provenance: Default::default() };
+        PlannedUpgrade { upgrade, intended: Vec::new(), rotated: Vec::new(), provenance: Default::default() };
     plan_services(&step, &mut planned).unwrap();
     (planned, tree)
 }
 
 /// Two releases and a cluster: files below `aws/v21.0.0`, `aws/v22.0.0` and `peu01`.
-fn upgraded(old: &[(&str, &str)], new: &[(&str, &str)], own: &[(&str, &str)]) -> Planned {
+fn upgraded(old: &[(&str, &str)], new: &[(&str, &str)], own: &[(&str, &str)]) -> PlannedUpgrade {
     upgraded_with(old, new, own, ConflictPolicy::Keep)
 }
 
@@ -96,7 +96,7 @@ fn upgraded_with(
     new: &[(&str, &str)],
     own: &[(&str, &str)],
     conflicts: ConflictPolicy,
-) -> Planned {
+) -> PlannedUpgrade {
     let below = |folder: &str, files: &[(&str, &str)]| -> Vec<(String, String)> {
         let base = ("base/cluster.yaml", CLUSTER);
         let all = files.iter().chain([&base]);
@@ -107,12 +107,12 @@ fn upgraded_with(
     planned(&files, conflicts).0
 }
 
-fn after<'p>(planned: &'p Planned, path: &str) -> Option<&'p str> {
+fn after<'p>(planned: &'p PlannedUpgrade, path: &str) -> Option<&'p str> {
     let change = planned.intended.iter().find(|change| change.path.as_str() == path)?;
     change.after.as_deref()
 }
 
-fn files(planned: &Planned) -> Vec<String> {
+fn files(planned: &PlannedUpgrade) -> Vec<String> {
     let word = |change: &capstan_model::file_change::FileChange| match (&change.before, &change.after) {
         (None, _) => "add",
         (_, None) => "remove",
@@ -370,7 +370,7 @@ fn an_overlay_changes_a_service_in_a_folder_of_its_name_and_not_base() {
 }
 
 /// A release that brings another network.
-fn switched(new_entry: &str) -> Planned {
+fn switched(new_entry: &str) -> PlannedUpgrade {
     let (cilium, calico) =
         (agent("v1.15.3", ""), agent("v3.30.1", "").replace("name: cilium", "name: calico-node"));
     let old: &[(&str, &str)] = &[("services/cilium/agent.yaml", &cilium), ("capstan.yaml", ENTRY)];

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use capstan_campaign::membership::{Candidate, DoubtfulPart, doubts};
+use capstan_campaign::membership::{DoubtfulPart, WaveCandidate, doubts};
 use capstan_campaign::settings::{CampaignSettings, Webhook};
 use capstan_model::finding::{Finding, Place, rules};
 use capstan_model::ids::{ClusterId, ReleaseId};
@@ -18,7 +18,7 @@ impl RepositorySettings {
     pub fn judge_campaigns(
         &self,
         (file, text): (&RepoPath, &str),
-        fleet: &[Candidate],
+        fleet: &[WaveCandidate],
         now: Timestamp,
     ) -> Vec<Finding> {
         let mut findings = Vec::new();
@@ -105,7 +105,7 @@ fn place_of(file: &RepoPath, text: &str, place: &KeyPath) -> Place {
 }
 
 /// What waves tell a cluster apart by, from its `Cluster` as it is rendered (`null`: it has none).
-pub fn campaign_candidate(id: &ClusterId, cluster: &Value, campaigns: &[CampaignSettings]) -> Candidate {
+pub fn campaign_candidate(id: &ClusterId, cluster: &Value, campaigns: &[CampaignSettings]) -> WaveCandidate {
     let as_text = |value: &Value| match value {
         Value::String(text) => Some(text.clone()),
         Value::Bool(_) | Value::Number(_) => Some(value.to_string()),
@@ -117,5 +117,5 @@ pub fn campaign_candidate(id: &ClusterId, cluster: &Value, campaigns: &[Campaign
     let wanted = waves.flat_map(|wave| wave.matches.fields.keys());
     let fields: BTreeMap<String, String> =
         wanted.filter_map(|path| Some((path.clone(), as_text(cluster.pointer(path)?)?))).collect();
-    Candidate { cluster: id.clone(), labels: labels.collect(), fields }
+    WaveCandidate { cluster: id.clone(), labels: labels.collect(), fields }
 }

@@ -29,6 +29,7 @@ mod grouping;
 mod hosts;
 mod inventory;
 mod key_path;
+mod mends;
 mod more_errors;
 mod owner_findings;
 mod proposals;

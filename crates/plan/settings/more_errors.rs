@@ -1,17 +1,18 @@
 //! What else is wrong in a settings file beside its first error: each with its own place.
 //!
-//! The reader stops at the first error. So that field is taken out, without moving any other text, and the file is read
-//! again. It ends where that does not help: the same place is wrong again, or the text is not YAML any more.
+//! The reader stops at the first error. So that field is taken out, or gets a right value where it must not be absent, and
+//! the file is read again. Where neither helps, what holds the field is taken out. It ends where nothing helps.
+//!
+//! Places and indices are those of the file as it is written, whatever was taken out.
 
-use std::ops::Range;
+use capstan_model::finding::{FileError, Place};
 
-use capstan_model::finding::{FileError, Position};
-use capstan_yaml::{Node, NodeKind, YamlFile};
+use super::mends::MendedText;
 
-/// How many fields of one file are taken out.
+/// How many mistakes of one file are reported beside the first.
 const MOST: usize = 100;
 
-/// So many bytes are read again for one file: a large file with many mistakes takes no longer than a small one.
+/// The most bytes that are read again for one file: a large file with many mistakes takes no longer than a small one.
 const READ_AGAIN: usize = 4 << 20;
 
 /// The first error, with what else `read` finds wrong.
@@ -20,137 +21,67 @@ pub(super) fn with_others(
     mut first: FileError,
     read: impl Fn(&str) -> Result<(), FileError>,
 ) -> FileError {
-    let mut rest = text.to_owned();
-    let mut blanked: Vec<Range<usize>> = Vec::new();
-    let mut last = first.place.position();
-    while let Some(position) = last {
-        if blanked.len() >= MOST.min(READ_AGAIN / text.len().max(1)) {
+    let mut reads = READ_AGAIN / text.len().max(1);
+    let mut rest = MendedText::new(text);
+    let mut last = first.clone();
+    loop {
+        let mut next = None;
+        for mend in rest.mends(&last) {
+            if reads == 0 {
+                break;
+            }
+            let Some(mended) = rest.with(&mend) else { continue };
+            reads -= 1;
+            let error = read(mended.text()).err();
+            if error.as_ref().is_none_or(|error| is_another(error, &mended, (&last, &rest))) {
+                next = error.map(|error| (error, mended));
+                break;
+            }
+        }
+        if reads == 0 || first.others.len() >= MOST && next.is_some() {
             let message = first.others.last_mut().map_or(&mut first.message, |last| &mut last.message);
             message.push_str("; more may be wrong in this file: correct these mistakes first");
-            break;
+            return first;
         }
-        let Some(Removal { span, left }) = removal_at(&rest, position) else { break };
-        if blanked.contains(&span) {
-            break;
-        }
-        blank(&mut rest, span.clone(), left);
-        blanked.push(span);
-        if YamlFile::read(&rest).is_err() {
-            break;
-        }
-        let Err(error) = read(&rest) else { break };
-        last = error.place.position();
-        // What holds a blanked field may be wrong for that alone.
-        let own = last.and_then(|position| match mapping_at(&rest, position) {
-            Some((_, true)) => mapping_at(text, position).map(|(span, _)| span),
-            _ => removal_at(text, position).map(|removal| removal.span),
-        });
-        let holds = |span: &Range<usize>| {
-            own.as_ref().is_none_or(|own| own.start <= span.start && span.end <= own.end)
-        };
-        if !blanked.iter().any(holds) {
-            first.others.push(error);
-        }
-    }
-    first
-}
-
-/// What is taken out of a text, and what is left there.
-struct Removal {
-    span: Range<usize>,
-    left: &'static str,
-}
-
-/// The field or item whose key or value begins at a place. Where it is the only one, its mapping or list is left empty:
-/// without a word it would be null.
-fn removal_at(text: &str, position: Position) -> Option<Removal> {
-    let file = YamlFile::read(text).ok()?;
-    let root = &file.documents().first()?.root;
-    let is_there = |at: usize| file.position(at) == position;
-    removal_below(text, root, &is_there)
-        .map(|removal| if removal.span == root.span { Removal { left: "", ..removal } } else { removal })
-}
-
-/// The mapping below the file's own that has a key at a place, and whether it begins there: then an error there may be
-/// about all of it.
-fn mapping_at(text: &str, position: Position) -> Option<(Range<usize>, bool)> {
-    let file = YamlFile::read(text).ok()?;
-    let root = &file.documents().first()?.root;
-    let is_there = |at: usize| file.position(at) == position;
-    let span = mapping_below(root, &is_there).filter(|node| node.span != root.span)?.span.clone();
-    let begins = is_there(span.start);
-    Some((span, begins))
-}
-
-fn mapping_below<'n>(node: &'n Node, is_there: &dyn Fn(usize) -> bool) -> Option<&'n Node> {
-    match &node.kind {
-        NodeKind::Mapping(entries) => {
-            let has_it = || entries.iter().any(|entry| is_there(entry.key_span.start));
-            let below = entries.iter().find_map(|entry| mapping_below(&entry.value, is_there));
-            below.or_else(|| has_it().then_some(node))
-        }
-        NodeKind::Sequence(items) => items.iter().find_map(|item| mapping_below(item, is_there)),
-        NodeKind::Scalar(_) => None,
+        let Some((error, mended)) = next else { return first };
+        first.others.push(as_written(&error, &mended));
+        (last, rest) = (error, mended);
     }
 }
 
-fn removal_below(text: &str, node: &Node, is_there: &dyn Fn(usize) -> bool) -> Option<Removal> {
-    match &node.kind {
-        NodeKind::Mapping(entries) => entries.iter().find_map(|entry| {
-            let own = || is_there(entry.key_span.start) || is_there(entry.value.span.start);
-            removal_below(text, &entry.value, is_there).or_else(|| {
-                own().then(|| match entries.len() {
-                    1 => Removal { span: node.span.clone(), left: "{}" },
-                    _ => {
-                        let end = entry.value.span.end.max(entry.key_span.end);
-                        Removal { span: entry.key_span.start..end, left: "" }
-                    }
-                })
-            })
-        }),
-        NodeKind::Sequence(items) => items.iter().find_map(|item| {
-            removal_below(text, item, is_there).or_else(|| {
-                is_there(item.span.start).then(|| match items.len() {
-                    1 => Removal { span: node.span.clone(), left: "[]" },
-                    _ => Removal { span: dash_before(text, item.span.start)..item.span.end, left: "" },
-                })
-            })
-        }),
-        NodeKind::Scalar(_) => None,
-    }
-}
-
-/// Where an item begins with the dash before it, if it has one.
-fn dash_before(text: &str, item: usize) -> usize {
-    let before = text.get(..item).unwrap_or_default().trim_end_matches([' ', '\n']);
-    if before.ends_with('-') { before.len() - 1 } else { item }
-}
-
-/// Puts spaces where a field is, and where the colon behind an absent value or the comma beside it is.
-fn blank(text: &mut String, span: Range<usize>, left: &str) {
-    let mut bytes = std::mem::take(text).into_bytes();
-    let next =
-        |bytes: &[u8], from: usize| (from..bytes.len()).find(|at| !matches!(bytes[*at], b' ' | b'\n' | b':'));
-    let comma_after = next(&bytes, span.end).filter(|at| bytes[*at] == b',');
-    let comma_before = || {
-        let before = (0..span.start).rev().find(|at| !matches!(bytes[*at], b' ' | b'\n'))?;
-        (bytes[before] == b',').then_some(before)
+/// Whether an error was there before the mend, and is not the one that the mend was for.
+fn is_another(
+    error: &FileError,
+    mended: &MendedText<'_>,
+    (last, rest): (&FileError, &MendedText<'_>),
+) -> bool {
+    let Some(at) = error.place.position().and_then(|position| mended.offset_of(position)) else {
+        return false;
     };
-    // What is left needs the comma beside it.
-    let comma = comma_after.or_else(comma_before).filter(|_| left.is_empty());
-    let (start, length) = (span.start, span.len());
-    let colon = (span.end < bytes.len() && bytes[span.end] == b':').then_some(span.end);
-    for at in span.chain(comma).chain(colon) {
-        if let Some(byte) = bytes.get_mut(at).filter(|byte| **byte != b'\n') {
-            *byte = b' ';
-        }
+    let is_same = || {
+        let subject = last.place.position().and_then(|position| rest.subject_at(position));
+        let message = as_written(error, mended).message;
+        let is_there = || subject.is_some_and(|subject| subject.contains(&mended.written_at(at)));
+        // The file as a whole has no place that stays.
+        message == as_written(last, rest).message && (message.starts_with("the file ") || is_there())
+    };
+    // A key is unknown whatever its mapping lost.
+    let may_be_caused = !error.message.starts_with("unknown key");
+    let is_caused = || mended.is_edited(at) || may_be_caused && mended.lacks_removed(at);
+    !is_caused() && !is_same()
+}
+
+/// The error with the place and the indices of the file as it is written.
+fn as_written(error: &FileError, mended: &MendedText<'_>) -> FileError {
+    let mut error = error.clone();
+    let Some(at) = error.place.position().and_then(|position| mended.offset_of(position)) else {
+        return error;
+    };
+    error.place = Place::at(error.place.file().clone(), mended.written_position(at));
+    for (here, written) in mended.indices(at) {
+        error.message = error.message.replace(&here, &written);
     }
-    // Line ends stay, so that later errors have the right line.
-    let place = bytes.get_mut(start..start + left.len()).filter(|place| !place.contains(&b'\n'));
-    if let Some(place) = place.filter(|_| length >= left.len()) {
-        place.copy_from_slice(left.as_bytes());
-    }
-    *text = String::from_utf8(bytes).unwrap_or_default();
+    error
 }
 
 #[cfg(test)]
@@ -215,6 +146,107 @@ policy: {no-such-rule: error}
             ".capstan.yaml:10:14: `upgrade.conflicts` must be",
             ".capstan.yaml:11:21: `upgrade.proposals.open` must be",
             ".capstan.yaml:12:10: `policy`: there is no rule `no-such-rule`",
+        ];
+        assert_errors(text, &expected);
+    }
+
+    #[test]
+    fn what_must_not_be_absent_hides_nothing_beside_it_or_after_it() {
+        let text = "\
+managementClusters:
+- {name: a, uid: 1, clusters: 5}
+- {name: b, uid: 2}
+clusters:
+  rules:
+  - {match: a, track: fo}
+commands:
+  permissions:
+  - {verbs: [hld], allow: 7}
+upgrade:
+  fields:
+  - {kind: MachineDeployment, path: replicas, owner: nobody}
+mode: foo
+";
+        let expected = [
+            ".capstan.yaml:2:18: `managementClusters[0].uid`",
+            ".capstan.yaml:2:31: `managementClusters[0].clusters` must be a list",
+            ".capstan.yaml:3:18: `managementClusters[1].uid`",
+            ".capstan.yaml:6:23: `clusters.rules[0].track` must be",
+            ".capstan.yaml:9:14: `commands.permissions[0].verbs[0]`",
+            ".capstan.yaml:9:27: `commands.permissions[0].allow`",
+            ".capstan.yaml:12:37: `upgrade.fields[0].path`",
+            ".capstan.yaml:12:54: `upgrade.fields[0].owner` must be",
+            ".capstan.yaml:13:7: `mode` must be propose or observe",
+        ];
+        assert_errors(text, &expected);
+    }
+
+    #[test]
+    fn unknown_keys_of_one_mapping_are_all_reported() {
+        let text = "clusters:\n  rules:\n  - foo: 1\n    bar: 2\n    match: a\n";
+        let expected = [
+            ".capstan.yaml:3:5: unknown key `foo` in `clusters.rules[0]`",
+            ".capstan.yaml:4:5: unknown key `bar` in `clusters.rules[0]`",
+        ];
+        assert_errors(text, &expected);
+    }
+
+    #[test]
+    fn a_mapping_where_a_word_belongs_hides_nothing() {
+        let text = "\
+policy:
+  rules:
+    x: error
+campaigns:
+- name: fleet
+  timeZone: Nowhere
+  waves:
+  - {name: a, soak: 1d, match: {}}
+mode: foo
+";
+        let expected = [
+            ".capstan.yaml:3:5: `policy.rules` must be error, warning or off, found a mapping",
+            ".capstan.yaml:6:13: `campaigns[0].timeZone`",
+            ".capstan.yaml:8:21: `campaigns[0].waves[0].soak`",
+            ".capstan.yaml:9:7: `mode` must be",
+        ];
+        assert_errors(text, &expected);
+    }
+
+    #[test]
+    fn a_key_that_occurs_twice_hides_nothing() {
+        let text = "mode: observe\nmode: propose\nfoo: 1\nupgrade: {a: 1}\n";
+        let expected = [
+            ".capstan.yaml:2:1: the key `mode`",
+            ".capstan.yaml:3:1: unknown key `foo`",
+            ".capstan.yaml:4:11: unknown key `a` in `upgrade`",
+        ];
+        assert_errors(text, &expected);
+    }
+
+    #[test]
+    fn indices_are_those_of_the_file_as_it_is_written() {
+        let text = "\
+campaigns:
+- waves: [{name: a, match: {}}]
+- name: b
+  timeZone: Nowhere
+  waves: [{match: {}}, {name: c, soak: 1d, match: {}}]
+clusters:
+  rules: [{track: none}, 5, {match: a, track: fo}]
+upgrade:
+  proposals: {order: ['[', 'a[']}
+";
+        let expected = [
+            ".capstan.yaml:2:3: `campaigns[0]` lacks the key `name`",
+            ".capstan.yaml:4:13: `campaigns[1].timeZone`",
+            ".capstan.yaml:5:11: `campaigns[1].waves[0]` lacks the key `name`",
+            ".capstan.yaml:5:40: `campaigns[1].waves[1].soak`",
+            ".capstan.yaml:7:11: `clusters.rules[0]` lacks the key `match`",
+            ".capstan.yaml:7:26: `clusters.rules[1]` must be",
+            ".capstan.yaml:7:47: `clusters.rules[2].track` must be",
+            ".capstan.yaml:9:23: `upgrade.proposals.order[0]`",
+            ".capstan.yaml:9:28: `upgrade.proposals.order[1]`",
         ];
         assert_errors(text, &expected);
     }

@@ -11,7 +11,7 @@ use capstan_model::finding::{Finding, Place, RuleEntry, rules};
 use capstan_model::tree::RepoPath;
 
 /// How many changes of owners are reported one by one.
-const MOST_TOLD: usize = 20;
+const MOST_REPORTED: usize = 20;
 
 /// What the `capstan.yaml` of a cluster says of its owners, and where.
 #[derive(Debug, Clone, Copy)]
@@ -92,8 +92,8 @@ pub fn owners_changed(before: Option<DeclaredOwners<'_>>, after: DeclaredOwners<
         );
         found.push(after.finding(rules::OWNERS_CHANGED, &KeyPath::root().key("owners"), message));
     }
-    let more = found.len().saturating_sub(MOST_TOLD);
-    found.truncate(MOST_TOLD);
+    let more = found.len().saturating_sub(MOST_REPORTED);
+    found.truncate(MOST_REPORTED);
     if more > 0 {
         let message = format!("{more} more owners are added, removed, or get another key");
         found.push(after.finding(rules::OWNERS_CHANGED, &KeyPath::root().key("owners"), message));

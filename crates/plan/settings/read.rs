@@ -10,8 +10,8 @@ use super::cluster::{ClusterSettings, OverlaySettings, ReleaseSettings};
 use super::key_path::{KeyPath, find};
 use super::more_errors::with_others;
 use super::repository::{ManagementCluster, RepositorySettings};
-use capstan_model::finding::{Change, FileError, Place, RuleEntry, SeverityLevel, rules};
-use capstan_model::spelling::{hint, suggestion};
+use capstan_model::finding::{FileError, Place, RuleEntry, SeverityChange, SeverityLevel, rules};
+use capstan_model::spelling::{did_you_mean, hint, hint_or_list, nearest};
 use capstan_model::tree::RepoPath;
 
 /// What the rule catalogue knows, for judging `policy:`.
@@ -28,7 +28,10 @@ impl RuleIds {
     pub fn of_catalogue() -> Self {
         let ids = |rules: &mut dyn Iterator<Item = &'static RuleEntry>| rules.map(RuleEntry::id).collect();
         let all = || rules::ALL.iter().copied();
-        Self { known: ids(&mut all()), fixed: ids(&mut all().filter(|rule| rule.change() == Change::Never)) }
+        Self {
+            known: ids(&mut all()),
+            fixed: ids(&mut all().filter(|rule| rule.change() == SeverityChange::Never)),
+        }
     }
 }
 
@@ -52,7 +55,10 @@ impl RepositorySettings {
             if !rules.known.contains(&id.as_str()) {
                 return Err((
                     place(),
-                    format!("`policy`: there is no rule `{id}`{}", hint(id, &rules.known)),
+                    format!(
+                        "`policy`: there is no rule `{id}`{}",
+                        hint_or_list(id, rules.known.iter().copied(), "capstan rules")
+                    ),
                 ));
             }
             if *level != SeverityLevel::Error && rules.fixed.contains(&id.as_str()) {
@@ -242,7 +248,11 @@ fn describe(error: &YamlError, place: &KeyPath, text: &str) -> String {
             format!("unknown key `{field}`{}{}", place.parent_described(), hint(field, expected))
         }
         YamlError::SerdeUnknownVariant { variant, expected, .. } => {
-            format!("{}{}", must_be(&one_of(expected)), suggestion(variant, expected.iter().copied()))
+            format!(
+                "{}{}",
+                must_be(&one_of(expected)),
+                did_you_mean(nearest(variant, expected.iter().copied()))
+            )
         }
         YamlError::SerdeMissingField { field, .. } => {
             format!("{} lacks the key `{field}`", place.described())
@@ -263,7 +273,7 @@ fn describe(error: &YamlError, place: &KeyPath, text: &str) -> String {
         }
         YamlError::NullIntoString { .. } => must_be("text (`\"\"` for empty text)"),
         YamlError::Message { msg, .. } => format!("{}: {msg}", place.described()),
-        YamlError::DuplicateMappingKey { key: Some(key), .. } => format!("the key `{key}` is there twice"),
+        YamlError::DuplicateMappingKey { key: Some(key), .. } => format!("the key `{key}` occurs twice"),
         YamlError::MultipleDocuments { .. } => {
             "a second document starts here; the file must have only one".to_owned()
         }

@@ -171,7 +171,7 @@ fn a_mistake_is_reported_with_its_place_and_the_nearest_right_word() {
         ),
         ("mode: 3", "1:7: `mode` must be propose or observe, found the number 3"),
         ("mode: [propose]", "1:7: `mode` must be one word, found a list"),
-        ("mode: propose\nmode: observe", "2:1: the key `mode` is there twice"),
+        ("mode: propose\nmode: observe", "2:1: the key `mode` occurs twice"),
         (
             "mode: propose\n---\nmode: observe\n",
             "3:1: a second document starts here; the file must have only one",

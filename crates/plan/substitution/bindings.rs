@@ -19,9 +19,9 @@ pub(crate) struct Bindings {
     /// From Flux.
     flux: PostBuild,
     /// From unifying the old release with the cluster.
-    pub(super) found: BTreeMap<String, Found>,
+    pub(super) found: BTreeMap<String, BoundValue>,
     /// Found with two values: bound by neither.
-    contradicting: BTreeMap<String, (Found, Found)>,
+    contradicting: BTreeMap<String, (BoundValue, BoundValue)>,
 }
 
 /// Whether Flux substitutes in an object.
@@ -36,7 +36,7 @@ pub(crate) enum Flux {
 /// A value and the place in the cluster that gives it, as in the file of the repository: in the API version that the
 /// object has there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct BoundValue {
     pub(crate) value: String,
     /// Index of the object.
     pub(crate) object: usize,
@@ -69,12 +69,12 @@ impl Bindings {
     }
 
     /// Variables that two places of the cluster's objects bind to two values.
-    pub(crate) fn contradictions(&self) -> impl Iterator<Item = (&str, &Found, &Found)> {
+    pub(crate) fn contradictions(&self) -> impl Iterator<Item = (&str, &BoundValue, &BoundValue)> {
         self.contradicting.iter().map(|(name, (one, other))| (name.as_str(), one, other))
     }
 
     /// Learns a value; a second one of another place binds neither.
-    pub(super) fn bind(&mut self, name: &str, found: Found) {
+    pub(super) fn bind(&mut self, name: &str, found: BoundValue) {
         match self.found.get(name) {
             None => {
                 self.found.insert(name.to_owned(), found);

@@ -44,9 +44,11 @@ mod unify;
 
 use std::collections::BTreeMap;
 
-pub(crate) use bindings::{Bindings, Flux, Found};
+pub(crate) use bindings::{Bindings, BoundValue, Flux};
 pub(crate) use capstan_envsubst::{TextBudget, TextToken, Variable, VariableOperation, may_hold_tokens};
-pub(crate) use substitute::{Scope, Substitution, SubstitutionError, SubstitutionExtent, is_collection};
+pub(crate) use substitute::{
+    Substitution, SubstitutionError, SubstitutionExtent, SubstitutionScope, is_collection,
+};
 pub(crate) use troubles::{Missing, expressions, expressions_of_fields, expressions_within, unescaped};
 
 use capstan_envsubst::{Dialect, may_hold_expressions};
@@ -86,6 +88,7 @@ pub(crate) fn is_templated(node: &Node) -> bool {
 /// A text with these values substituted, as clusterctl would; what has no value stays as it is written.
 pub fn substituted(text: &str, values: &BTreeMap<String, String>) -> String {
     let bindings = Bindings::new(values, &PostBuild::default());
-    let scope = Scope { own: &BTreeMap::new(), bindings: &bindings, substitution: Substitution::FULL };
+    let scope =
+        SubstitutionScope { own: &BTreeMap::new(), bindings: &bindings, substitution: Substitution::FULL };
     scope.text(text)
 }

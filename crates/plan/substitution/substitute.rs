@@ -12,7 +12,7 @@ use capstan_envsubst::{
     EvaluationError, Evaluator, Substituted, TextBudget, TextToken, Value, Variable, VariableOperation,
     may_hold_expressions, may_hold_tokens,
 };
-use capstan_yaml::scalar::{Reading, read_plain};
+use capstan_yaml::scalar::{ScalarReading, read_plain};
 use capstan_yaml::{Entry, Node, NodeKind, Scalar, ScalarStyle, YamlFile};
 
 /// Bytes of a text with values in it.
@@ -56,7 +56,7 @@ pub(crate) enum SubstitutionError {
 
 /// One source's view of the variables.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Scope<'a> {
+pub(crate) struct SubstitutionScope<'a> {
     /// Owned by the release, with this release's values.
     pub(crate) own: &'a BTreeMap<String, String>,
     /// Of the cluster.
@@ -65,7 +65,7 @@ pub(crate) struct Scope<'a> {
     pub(crate) substitution: Substitution,
 }
 
-impl Scope<'_> {
+impl SubstitutionScope<'_> {
     /// A text with its variables substituted; what has no value stays as it is written.
     pub(crate) fn text(&self, text: &str) -> String {
         self.text_within(text, &budget())
@@ -229,7 +229,7 @@ pub(crate) fn is_collection(scalar: &Scalar) -> bool {
 
 /// Reads a text without quotes as the reader of the tools' result would.
 fn read_as_plain(text: String) -> NodeKind {
-    if !matches!(read_plain(&text), Reading::String(_)) {
+    if !matches!(read_plain(&text), ScalarReading::String(_)) {
         return NodeKind::Scalar(Scalar::plain(text));
     }
     // A value may bring its own quotes or brackets. What they do not close is text.
@@ -274,7 +274,7 @@ mod tests {
 
     fn full(text: &str, pairs: &[(&str, &str)]) -> String {
         let (own, bindings) = (BTreeMap::new(), bindings(pairs));
-        Scope { own: &own, bindings: &bindings, substitution: Substitution::FULL }.text(text)
+        SubstitutionScope { own: &own, bindings: &bindings, substitution: Substitution::FULL }.text(text)
     }
 
     /// Rows of envsubst's own tests (`eval_test.go` of Flux's fork), and its errors as what stays.
@@ -310,7 +310,8 @@ mod tests {
     fn a_value_without_quotes_is_read_as_the_tools_result_would_be() {
         let value = |written: Scalar, bound: &str| {
             let (own, bindings) = (BTreeMap::new(), bindings(&[("V", bound)]));
-            let scope = Scope { own: &own, bindings: &bindings, substitution: Substitution::FULL };
+            let scope =
+                SubstitutionScope { own: &own, bindings: &bindings, substitution: Substitution::FULL };
             scope.node(&Node::scalar(written)).value()
         };
         let plain = |bound| value(Scalar::plain("${V}"), bound);
@@ -345,7 +346,7 @@ mod tests {
         let nested = format!("${{B:={many}}}");
         assert_eq!(full(&nested, &pairs), nested);
         let (own, bindings) = (BTreeMap::new(), bindings(&pairs));
-        let scope = Scope { own: &own, bindings: &bindings, substitution: Substitution::FULL };
+        let scope = SubstitutionScope { own: &own, bindings: &bindings, substitution: Substitution::FULL };
         let document = Node::sequence((0..100).map(|_| Node::scalar(Scalar::string("${A}".repeat(1_024)))));
         let all = scope.node(&document);
         let NodeKind::Sequence(items) = &all.kind else { panic!("no list") };
@@ -361,7 +362,7 @@ mod tests {
         let long = "x".repeat(1 << 10);
         let bindings = bindings(&[("A", &long), ("B", "b")]);
         let own = BTreeMap::new();
-        let scope = Scope { own: &own, bindings: &bindings, substitution: Substitution::FULL };
+        let scope = SubstitutionScope { own: &own, bindings: &bindings, substitution: Substitution::FULL };
         let troubles = |node: &Node| {
             let mut found = BTreeMap::new();
             scope.troubles_below(node, Cursor::of(None), &mut found);
@@ -381,7 +382,7 @@ mod tests {
     fn in_a_template_only_the_releases_own_variables_are_substituted() {
         let own = BTreeMap::from([("K".to_owned(), "v1".to_owned())]);
         let bindings = bindings(&[("A", "a")]);
-        let scope = Scope {
+        let scope = SubstitutionScope {
             own: &own,
             bindings: &bindings,
             substitution: Substitution { extent: SubstitutionExtent::OwnOnly, ..Substitution::FULL },

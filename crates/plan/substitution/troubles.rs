@@ -5,9 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::bindings::{Bindings, Flux, Found};
+use super::bindings::{Bindings, BoundValue, Flux};
 use super::reader::{Cursor, TextReader, is_of_the_machine, patched_by, texts};
-use super::substitute::{LONGEST, Scope, SubstitutionError, SubstitutionExtent, is_collection};
+use super::substitute::{LONGEST, SubstitutionError, SubstitutionExtent, SubstitutionScope, is_collection};
 use super::{budget, tokens, tokens_to_flux};
 use capstan_envsubst::{TextBudget, TextToken, Variable, VariableOperation, may_hold_expressions};
 use capstan_model::object::{FieldPath, Step};
@@ -28,13 +28,13 @@ impl Missing {
     pub(crate) fn proposed(&self, cluster: &str) -> Option<String> {
         let SubstitutionError::Unbound(name) = &self.trouble else { return None };
         let mut bindings = Bindings::default();
-        let found = Found { value: cluster.to_owned(), object: 0, path: FieldPath::root(), at: 0 };
+        let found = BoundValue { value: cluster.to_owned(), object: 0, path: FieldPath::root(), at: 0 };
         bindings.unify(&BTreeMap::new(), &self.text, found, &budget());
         bindings.value(name, Flux::PassesOver).map(str::to_owned)
     }
 }
 
-impl Scope<'_> {
+impl SubstitutionScope<'_> {
     /// What below has no value, by the text that stays in its place.
     pub(crate) fn troubles_below(
         &self,

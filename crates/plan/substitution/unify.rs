@@ -4,9 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use super::bindings::{Bindings, Found};
+use super::bindings::{Bindings, BoundValue};
 use super::reader::is_of_the_machine;
-use super::substitute::{Scope, Substitution};
+use super::substitute::{Substitution, SubstitutionScope};
 use super::tokens;
 use capstan_envsubst::{TextBudget, TextToken, VariableOperation, may_hold_expressions};
 
@@ -17,7 +17,7 @@ impl Bindings {
         &mut self,
         own: &BTreeMap<String, String>,
         release: &str,
-        cluster: Found,
+        cluster: BoundValue,
         budget: &TextBudget,
     ) {
         if !may_hold_expressions(release) {
@@ -25,11 +25,11 @@ impl Bindings {
         }
         let parts = tokens(release);
         let solved = {
-            let scope = Scope { own, bindings: self, substitution: Substitution::FULL };
+            let scope = SubstitutionScope { own, bindings: self, substitution: Substitution::FULL };
             solve(&parts, &scope, &cluster.value, budget)
         };
         if let Some((name, value)) = solved {
-            self.bind(name, Found { value, ..cluster });
+            self.bind(name, BoundValue { value, ..cluster });
         }
     }
 }
@@ -37,7 +37,7 @@ impl Bindings {
 /// The one unknown of a scalar, solved for.
 fn solve<'t>(
     parts: &[TextToken<'t>],
-    scope: &Scope<'_>,
+    scope: &SubstitutionScope<'_>,
     cluster: &str,
     budget: &TextBudget,
 ) -> Option<(&'t str, String)> {
@@ -98,8 +98,8 @@ mod tests {
     use crate::substitution::{Flux, budget};
     use capstan_model::object::FieldPath;
 
-    fn found(value: &str) -> Found {
-        Found { value: value.to_owned(), object: 0, path: FieldPath::root(), at: 0 }
+    fn found(value: &str) -> BoundValue {
+        BoundValue { value: value.to_owned(), object: 0, path: FieldPath::root(), at: 0 }
     }
 
     fn learnt(pairs: &[(&str, &str)]) -> Bindings {

@@ -11,7 +11,7 @@ use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap};
 
 use super::context::Context;
-use super::said::Said;
+use super::said::UpgradeReport;
 use super::settle::MovedObjects;
 use crate::merge::cluster_merge::{Between, ClusterMerge};
 use crate::merge::cluster_objects::Base;
@@ -84,7 +84,7 @@ pub(super) fn bystanders(
     merge: &ClusterMerge,
     group: &StepGroup,
     moved: &MovedObjects,
-    said: &mut Said,
+    said: &mut UpgradeReport,
 ) {
     Bystanders { context, group, moved, said }.say(merge);
 }
@@ -94,7 +94,7 @@ struct Bystanders<'b> {
     context: Context<'b>,
     group: &'b StepGroup,
     moved: &'b MovedObjects,
-    said: &'b mut Said,
+    said: &'b mut UpgradeReport,
 }
 
 impl Bystanders<'_> {
@@ -213,7 +213,7 @@ impl Bystanders<'_> {
         );
         let message = format!(
             "{id} is not of the release and stays {version}{}. {}.",
-            goes_on(self.group),
+            release_version(self.group),
             if is_cluster(&id) {
                 "Give each cluster its own folder and record"
             } else {
@@ -266,7 +266,7 @@ impl Bystanders<'_> {
             let message = format!(
                 "{id} is not of the release and stays at Kubernetes {}{}. It is in the overlay: the owner of the overlay sets its version.",
                 stays.text,
-                goes_on(self.group)
+                release_version(self.group)
             );
             self.said.findings.push(
                 Finding::new(rules::NOT_IN_RELEASE, message).place(place).object(&id).path(&stays.path),
@@ -276,7 +276,7 @@ impl Bystanders<'_> {
 }
 
 /// `, while the release goes to v1.30.0`
-fn goes_on(group: &StepGroup) -> String {
+fn release_version(group: &StepGroup) -> String {
     let newest = group
         .wanted
         .iter()

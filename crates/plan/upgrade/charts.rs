@@ -14,7 +14,7 @@ use super::change_source::ChangeSource;
 use super::component::ComponentChange;
 use super::components::component;
 use super::model::{Conflict, Settlement, Side};
-use crate::giant_swarm::{Holder, NamedRelease, Sources, chart_of, deploys, is_named};
+use crate::giant_swarm::{ChartSources, Holder, NamedRelease, chart_of, deploys, is_named};
 use crate::merge::cluster_objects::Base;
 use crate::settings::ConflictPolicy;
 use capstan_model::finding::{Finding, rules};
@@ -166,7 +166,7 @@ fn decide(
 /// The pin of an App's or HelmRelease's chart; `None` where the release decides.
 fn pin(base: &Base, object: usize) -> Option<Pin> {
     let node = base.node(object);
-    let sources = Sources::of((0..base.objects.len()).map(|at| base.node(at)));
+    let sources = ChartSources::of((0..base.objects.len()).map(|at| base.node(at)));
     let chart = chart_of(node, &sources).filter(|chart| chart.starts_with("cluster-"))?.to_owned();
     let text = |node: &Node, keys: &[&str]| -> Option<String> {
         let found = keys.iter().try_fold(node, |node, key| node.get(key))?;

@@ -12,9 +12,9 @@ use super::class_patches::{LeftDefinition, TemplateType, definitions_of, left_de
 use super::class_variables::{samples, scalars};
 use super::context::Context;
 use super::draft::Draft;
-use super::model::{Change, Reason};
+use super::model::{Change, ChangeReason};
 use super::moved_fields::{MovedField, There, fate_of, put};
-use super::said::Said;
+use super::said::UpgradeReport;
 use crate::merge::cluster_objects::Base;
 use crate::merge::converted::steps_to;
 use crate::templates::references;
@@ -25,7 +25,7 @@ use capstan_model::object::{FieldPath, Step};
 use capstan_yaml::{Edit, Node, same_meaning};
 
 /// Brings patches of classes that stay to the versions in which the classes name their templates now.
-pub(super) fn follow_class_patches(context: Context<'_>, draft: &mut Draft, said: &mut Said) {
+pub(super) fn follow_class_patches(context: Context<'_>, draft: &mut Draft, said: &mut UpgradeReport) {
     let base = context.base;
     for class in (0..base.kustomizations.start).filter(|object| is_class(&base.objects[*object].id)) {
         if draft.removes(class) {
@@ -51,7 +51,7 @@ pub(super) fn follow_class_patches(context: Context<'_>, draft: &mut Draft, said
                 from: None,
                 old: own.map(Node::value),
                 new: Some(node.value()),
-                reason: Reason::Reference,
+                reason: ChangeReason::Reference,
             });
         }
         draft.edit_object(class, edits.into_iter().map(|(path, node)| Edit::Set { path, node }));
@@ -108,8 +108,45 @@ struct Following<'b> {
     schemas: &'b Schemas,
 }
 
-/// Fields of the class and what they become.
-type Edits = Vec<(FieldPath, Node)>;
+/// Fields of what holds the patches, and what they become.
+pub(super) type Edits = Vec<(FieldPath, Node)>;
+
+/// What the operations of a patch of one object become, which was and is this; `None` where one of them has no counterpart
+/// that is known.
+pub(super) fn follow_operations(
+    patch: &Node,
+    object: (&Node, &Node),
+    version: &str,
+    schemas: &Schemas,
+) -> Option<Edits> {
+    let operations = patch.as_sequence()?;
+    let fields: Vec<FieldPath> =
+        operations.iter().filter_map(|one| FieldPath::parse(one.text_at("path")?)).collect();
+    let templates = ClassTemplates { all: vec![object], is_lacking: false };
+    let following = Following { class: patch, patched: fields.iter().collect(), templates, version, schemas };
+    let mut edits = Vec::new();
+    for (at, operation) in operations.iter().enumerate() {
+        edits.extend(following.operation(operation, &FieldPath::root().index(at))?);
+    }
+    Some(edits)
+}
+
+/// Where a field of an object is that was and is this, whatever value it has; `None` where that is not known, or where a
+/// value of it is another one there.
+pub(super) fn follow_field(
+    field: &FieldPath,
+    object: (&Node, &Node),
+    version: &str,
+    schemas: &Schemas,
+) -> Option<FieldPath> {
+    let templates = ClassTemplates { all: vec![object], is_lacking: false };
+    let following = Following { class: object.0, patched: Vec::new(), templates, version, schemas };
+    let values = object.0.at(field).map_or_else(scalars, |own| vec![own.clone()]);
+    // A value of another type than the field's has no counterpart.
+    let mut found = values.into_iter().filter_map(|value| following.place(field, value, object.0));
+    let first = found.next()?;
+    (first.value.is_none() && found.all(|other| other == first)).then_some(first.field)
+}
 
 /// What an operation becomes.
 #[derive(PartialEq)]

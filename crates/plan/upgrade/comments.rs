@@ -13,7 +13,7 @@ use capstan_model::object::{FieldPath, ObjectId};
 use capstan_yaml::{Value, YamlFile, comments};
 
 /// How many are reported one by one.
-const TOLD: usize = 10;
+const MOST_REPORTED: usize = 10;
 
 /// The comments of the base that are gone afterwards, a note each. Comments of the old release are not people's. A
 /// comment in a template that a rotation left behind is also in its successor.
@@ -59,8 +59,8 @@ pub(super) fn comments_that_go(
         }
         _ => true,
     });
-    let more = gone.len().saturating_sub(TOLD);
-    let told = gone.into_iter().take(TOLD).map(|(place, comment)| {
+    let more = gone.len().saturating_sub(MOST_REPORTED);
+    let told = gone.into_iter().take(MOST_REPORTED).map(|(place, comment)| {
         format!(
             "{place}: the comment `{}` is removed with its line. Write it elsewhere if it is still true.",
             shown(&comment)

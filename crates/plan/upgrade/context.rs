@@ -1,6 +1,6 @@
 //! What every step of a plan may look at. Nothing of it changes while an upgrade is planned.
 
-use super::request::Request;
+use super::request::UpgradeRequest;
 use crate::merge::cluster_objects::Base;
 use capstan_model::finding::{Finding, RuleEntry};
 use capstan_model::object::FieldPath;
@@ -9,7 +9,7 @@ use capstan_yaml::YamlFile;
 /// What was asked, and the cluster's files, read.
 #[derive(Clone, Copy)]
 pub(super) struct Context<'p> {
-    pub(super) request: &'p Request<'p>,
+    pub(super) request: &'p UpgradeRequest<'p>,
     /// The base, in the API versions of the new release.
     pub(super) base: &'p Base,
     /// The overlay's files, in the order of the request's.

@@ -5,9 +5,9 @@
 
 use super::context::Context;
 use super::draft::Draft;
-use super::model::{Change, Conflict, Reason, Settlement, Side};
+use super::model::{Change, ChangeReason, Conflict, Settlement, Side};
 use super::redact::hide_in;
-use super::said::Said;
+use super::said::UpgradeReport;
 use crate::merge::api_versions;
 use crate::merge::cluster_merge::ClusterMerge;
 use crate::merge::cluster_objects::Base;
@@ -27,7 +27,7 @@ pub(super) fn conversions(
     context: Context<'_>,
     merge: &ClusterMerge,
     obstacles: Vec<ConversionObstacle>,
-    said: &mut Said,
+    said: &mut UpgradeReport,
 ) {
     for (object, converted) in &context.base.converted {
         if merge.drops(*object) {
@@ -55,7 +55,7 @@ pub(super) fn conversions(
                 path,
                 old,
                 new,
-                reason: Reason::Release,
+                reason: ChangeReason::Release,
             });
         }
         for note in &converted.conversion.notes {
@@ -73,7 +73,7 @@ fn say_note(
     object: usize,
     converted: &Converted,
     note: &ConversionNote,
-    said: &mut Said,
+    said: &mut UpgradeReport,
 ) {
     let id = &context.base.objects[object].id;
     let line = line_before(context.base, object, converted, &note.field);
@@ -100,7 +100,7 @@ fn line_before(base: &Base, object: usize, converted: &Converted, path: &FieldPa
 fn say_obstacle(
     context: Context<'_>,
     ConversionObstacle { object, why }: ConversionObstacle,
-    said: &mut Said,
+    said: &mut UpgradeReport,
 ) {
     let id = context.base.objects[object].id.clone();
     let file = context.base.file_of(object).path.clone();
@@ -147,7 +147,12 @@ fn say_obstacle(
 }
 
 /// References of which the release says nothing follow the API versions of what they name.
-pub(super) fn follow_versions(context: Context<'_>, new: &Matched<'_>, draft: &mut Draft, said: &mut Said) {
+pub(super) fn follow_versions(
+    context: Context<'_>,
+    new: &Matched<'_>,
+    draft: &mut Draft,
+    said: &mut UpgradeReport,
+) {
     let versions: Vec<(usize, String, String)> = (0..context.base.kustomizations.start)
         .filter(|object| !draft.removes(*object))
         .filter_map(|object| {
@@ -183,7 +188,7 @@ pub(super) fn follow_versions(context: Context<'_>, new: &Matched<'_>, draft: &m
                 from: None,
                 old: Some(Value::from(before.as_str())),
                 new: Some(Value::from(after.as_str())),
-                reason: Reason::Reference,
+                reason: ChangeReason::Reference,
             });
             let edit = Edit::Set { path: field, node: Node::string(after.as_str()) };
             draft.edit_object(owner, [edit]);

@@ -137,8 +137,8 @@ impl Draft {
         for file in self.appended.keys() {
             edits.entry(*file).or_default();
         }
-        for object in base.converted.keys() {
-            edits.entry(base.objects[*object].file).or_default();
+        for file in (0..base.files.len()).filter(|file| base.files[*file].before.is_some()) {
+            edits.entry(file).or_default();
         }
         let (mut files, mut findings) = (Vec::new(), Vec::new());
         for file in self.appended.keys().filter(|file| !base.counts(**file)) {

@@ -3,9 +3,9 @@
 //!
 //! Read from what the merge recorded ([`Provenance`]); no rule is applied a second time.
 
-use super::model::{Change, Reason, Rollout, Upgrade};
+use super::model::{Change, ChangeReason, Rollout, Upgrade};
 use super::provenance::{ListMerged, ObjectProvenance, Provenance, ValueCompared};
-use crate::merge::decision::{MergeDecision, MergeRule, Stands};
+use crate::merge::decision::{MergeDecision, MergeRule, ReleasePlaces};
 use capstan_model::finding::Place;
 use capstan_model::object::{FieldPath, ObjectId};
 
@@ -59,23 +59,23 @@ impl Provenance {
         }
         let of_object = self.objects.iter().find(|of| of.id == change.object);
         let decision = of_object.and_then(|of| of.decision(change));
-        let stands = match (decision, of_object) {
-            (Some(decision), _) => decision.stands.clone(),
+        let in_releases = match (decision, of_object) {
+            (Some(decision), _) => decision.in_releases.clone(),
             (None, Some(of)) => {
-                let Stands { old, new } = of.stands_of(&change.path);
-                Stands {
+                let ReleasePlaces { old, new } = of.release_places(&change.path);
+                ReleasePlaces {
                     old: old.clone().filter(|_| change.path.is_root() || change.old.is_some()),
                     new: new.clone().filter(|_| change.new.is_some()),
                 }
             }
-            (None, None) => Stands::default(),
+            (None, None) => ReleasePlaces::default(),
         };
-        let because = because(change, &stands);
-        let Stands { old, new } = match change.reason {
-            Reason::Reference => Stands::default(),
+        let because = because(change, &in_releases);
+        let ReleasePlaces { old, new } = match change.reason {
+            ChangeReason::Reference => ReleasePlaces::default(),
             // What moves is the cluster's own value: no release need have it.
-            _ if change.from.is_some() => Stands::default(),
-            _ => stands,
+            _ if change.from.is_some() => ReleasePlaces::default(),
+            _ => in_releases,
         };
         let whole = of_object.filter(|_| change.path.is_root()).map(|of| of.rule);
         let rule = decision.map(|decision| decision.rule).or(whole);
@@ -85,14 +85,15 @@ impl Provenance {
 
 impl ObjectProvenance {
     /// Where the releases have a field about which nothing was decided, or else the object.
-    fn stands_of(&self, path: &FieldPath) -> &Stands {
+    fn release_places(&self, path: &FieldPath) -> &ReleasePlaces {
         let touched = self.converted.iter().find(|(field, _)| field == path);
-        touched.map_or(&self.stands, |(_, stands)| stands)
+        touched.map_or(&self.in_releases, |(_, in_releases)| in_releases)
     }
 
     /// The decision of which a change was made. New items of one list have one path, and differ in their values.
     fn decision(&self, change: &Change) -> Option<&MergeDecision> {
-        if !matches!(change.reason, Reason::Release | Reason::Inventory) || change.from.is_some() {
+        if !matches!(change.reason, ChangeReason::Release | ChangeReason::Inventory) || change.from.is_some()
+        {
             return None;
         }
         let of_field = || self.decisions.iter().filter(|decision| decision.path == change.path);
@@ -103,18 +104,22 @@ impl ObjectProvenance {
     }
 }
 
-fn because(change: &Change, stands: &Stands) -> &'static str {
-    match (change.reason, &stands.old, &stands.new) {
-        (Reason::Rotation, ..) => "a template is immutable: a change makes a new one with a new name",
-        (Reason::Reference, ..) => "it names a template that has a new name",
-        (Reason::Release | Reason::Inventory, ..) if change.from.is_some() => "moved by the new API version",
-        (Reason::Release | Reason::Inventory | Reason::Object, _, None) if change.new.is_none() => {
+fn because(change: &Change, in_releases: &ReleasePlaces) -> &'static str {
+    match (change.reason, &in_releases.old, &in_releases.new) {
+        (ChangeReason::Rotation, ..) => "a template is immutable: a change makes a new one with a new name",
+        (ChangeReason::Reference, ..) => "it names a template that has a new name",
+        (ChangeReason::Release | ChangeReason::Inventory, ..) if change.from.is_some() => {
+            "moved by the new API version"
+        }
+        (ChangeReason::Release | ChangeReason::Inventory | ChangeReason::Object, _, None)
+            if change.new.is_none() =>
+        {
             "the new release no longer has it"
         }
-        (Reason::Release | Reason::Inventory | Reason::Object, None, Some(_)) => {
+        (ChangeReason::Release | ChangeReason::Inventory | ChangeReason::Object, None, Some(_)) => {
             "the new release has it, and the old one did not"
         }
-        (Reason::Inventory, ..) => "the inventory says so",
-        (Reason::Release | Reason::Object, ..) => "the new release says so",
+        (ChangeReason::Inventory, ..) => "the inventory says so",
+        (ChangeReason::Release | ChangeReason::Object, ..) => "the new release says so",
     }
 }

@@ -5,11 +5,11 @@
 
 use super::change_source::FieldSource;
 use super::draft::Draft;
-use super::model::{Basis, Change, Reason, Upgrade};
-use super::planned::Planned;
+use super::model::{Basis, Change, ChangeReason, Upgrade};
+use super::planned::PlannedUpgrade;
 use super::provenance::Provenance;
 use super::record::{TombstoneChanges, record};
-use super::request::{OldSource, Request};
+use super::request::{OldSource, UpgradeRequest};
 use crate::merge::cluster_objects::Base;
 use capstan_model::finding::{FileError, rules};
 use capstan_model::source::SourceId;
@@ -17,10 +17,10 @@ use capstan_yaml::Value;
 
 /// Plans what such a source sets.
 pub(super) fn plan(
-    request: &Request<'_>,
+    request: &UpgradeRequest<'_>,
     base: &Base,
     source: &dyn FieldSource,
-) -> Result<Planned, FileError> {
+) -> Result<PlannedUpgrade, FileError> {
     let cluster = request.cluster;
     let old = match request.old {
         OldSource::Known(source) => Some(source),
@@ -40,7 +40,7 @@ pub(super) fn plan(
             upgrade.findings.extend(obstacle.finding.map(|finding| finding.stopping(&obstacle.sentence)));
             upgrade.blocked.push(obstacle.sentence);
             let provenance = Provenance::default();
-            return Ok(Planned { upgrade, intended: Vec::new(), rotated: Vec::new(), provenance });
+            return Ok(PlannedUpgrade { upgrade, intended: Vec::new(), rotated: Vec::new(), provenance });
         }
     };
     let mut draft = Draft::default();
@@ -52,7 +52,7 @@ pub(super) fn plan(
             old: Some(Value::from(set.old)),
             new: Some(Value::from(set.new)),
             from: None,
-            reason: Reason::Release,
+            reason: ChangeReason::Release,
         });
         draft.edit_object(set.object, [set.edit]);
     }
@@ -82,5 +82,5 @@ pub(super) fn plan(
     upgrade.findings.extend(stay);
     let (because, place) = source.origin();
     let provenance = Provenance::of_source(because, place);
-    Ok(Planned { upgrade, intended, rotated: Vec::new(), provenance })
+    Ok(PlannedUpgrade { upgrade, intended, rotated: Vec::new(), provenance })
 }

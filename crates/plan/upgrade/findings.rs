@@ -5,10 +5,10 @@ use super::conversions::unconvertible;
 use super::draft::Draft;
 use super::model::{Conflict, Settlement, Side};
 use super::redact::hide_in;
-use super::said::Said;
+use super::said::UpgradeReport;
 use super::staying::Staying;
 use super::variables::contradictions;
-use crate::merge::api_versions::{self, Origin};
+use crate::merge::api_versions::{self, FieldOrigin};
 use crate::merge::cluster_merge::{Between, ClusterMerge, MergedObject};
 use crate::merge::decision::MergeDecision;
 use crate::merge::step_group::StepGroup;
@@ -19,7 +19,7 @@ use capstan_model::object::{FieldPath, ObjectId};
 use capstan_yaml::Node;
 
 /// What the merge could not match, bind or take over, and what it does that needs words.
-pub(super) fn say(context: Context<'_>, merge: &ClusterMerge, staying: &Staying, said: &mut Said) {
+pub(super) fn say(context: Context<'_>, merge: &ClusterMerge, staying: &Staying, said: &mut UpgradeReport) {
     say_matching(merge, said);
     contradictions(context, merge, said);
     for change in &merge.kind_changes {
@@ -56,7 +56,7 @@ pub(super) fn say(context: Context<'_>, merge: &ClusterMerge, staying: &Staying,
     }
 }
 
-fn say_matching(merge: &ClusterMerge, said: &mut Said) {
+fn say_matching(merge: &ClusterMerge, said: &mut UpgradeReport) {
     for ambiguity in &merge.ambiguous {
         let piece = &ambiguity.piece;
         let (message, blocked) = match &ambiguity.between {
@@ -102,7 +102,7 @@ fn say_matching(merge: &ClusterMerge, said: &mut Said) {
 }
 
 /// The cluster is ahead of the release: no Kubernetes version ever goes back, nor does a minor of Cluster API.
-pub(super) fn ahead(context: Context<'_>, group: &StepGroup, said: &mut Said) {
+pub(super) fn ahead(context: Context<'_>, group: &StepGroup, said: &mut UpgradeReport) {
     for ahead in &group.ahead {
         let object = &context.base.objects[ahead.object].id;
         let id = object.to_string();
@@ -131,7 +131,7 @@ pub(super) fn split(
     merged: &MergedObject,
     decision: &MergeDecision,
     holder: &str,
-    said: &mut Said,
+    said: &mut UpgradeReport,
 ) {
     let id = context.base.objects[merged.object].id.to_string();
     let reason =
@@ -147,7 +147,12 @@ pub(super) fn split(
 
 /// What an API version leaves behind: a field in the shape of another version blocks, with both
 /// values; one that the cluster alone has is named.
-pub(super) fn foreign_fields(context: Context<'_>, merged: &MergedObject, draft: &Draft, said: &mut Said) {
+pub(super) fn foreign_fields(
+    context: Context<'_>,
+    merged: &MergedObject,
+    draft: &Draft,
+    said: &mut UpgradeReport,
+) {
     let Some(sides) = &merged.sides else { return };
     let (object, cluster) = (merged.object, context.base.node(merged.object));
     let edits = draft.edits_of(object);
@@ -160,7 +165,7 @@ pub(super) fn foreign_fields(context: Context<'_>, merged: &MergedObject, draft:
     };
     for foreign in api_versions::foreign(sides, context.request.schemas, cluster, edits) {
         let path = foreign.path;
-        if foreign.origin == Origin::ClusterAlone {
+        if foreign.origin == FieldOrigin::ClusterAlone {
             let message = format!(
                 "{id} becomes {after}, for which Capstan knows no conversion. {path}, which only this cluster has, stays as it is. Look up its name in {after} and write that, or add a definition of both versions to `.capstan/crds`.",
             );

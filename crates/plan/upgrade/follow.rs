@@ -4,7 +4,7 @@
 //! [U12]: crate::templates#u12
 
 use super::draft::Draft;
-use super::model::{Change, Reason};
+use super::model::{Change, ChangeReason};
 use crate::merge::cluster_objects::Base;
 use crate::merge::nodes::set_text;
 use crate::templates::{naming_values, references, renamed};
@@ -28,7 +28,7 @@ pub(super) fn follow(
         old: Some(Value::from(named.name.as_str())),
         new: Some(Value::from(new)),
         from: None,
-        reason: Reason::Reference,
+        reason: ChangeReason::Reference,
     };
     let mut changes = Vec::new();
     for value in naming_values(&id.group, &id.kind, node).into_iter().filter(|value| value.means(named)) {

@@ -3,9 +3,9 @@
 use serde_json::json;
 
 use super::context::Context;
-use super::model::{Change, Conflict, Reason, Settlement, Side};
+use super::model::{Change, ChangeReason, Conflict, Settlement, Side};
 use super::redact::redact;
-use super::said::Said;
+use super::said::UpgradeReport;
 use crate::merge::cluster_merge::MergedInput;
 use crate::merge::decision::DecisionKind;
 use crate::settings::ConflictPolicy;
@@ -17,7 +17,11 @@ use capstan_yaml::manifest::identity;
 use capstan_yaml::{Node, Value, YamlFile};
 
 /// Settles one of them; what it becomes, where the release's text comes.
-pub(super) fn input(context: Context<'_>, input: &MergedInput, said: &mut Said) -> Option<FileChange> {
+pub(super) fn input(
+    context: Context<'_>,
+    input: &MergedInput,
+    said: &mut UpgradeReport,
+) -> Option<FileChange> {
     let path = context.request.cluster.base_folder.join(&input.below).ok()?;
     let policy = context.request.settings.conflicts;
     let (kept, blocks) = match (input.kind, policy) {
@@ -43,7 +47,12 @@ pub(super) fn input(context: Context<'_>, input: &MergedInput, said: &mut Said) 
     if kept == Side::Release { take(context, input, path, said) } else { None }
 }
 
-fn take(context: Context<'_>, input: &MergedInput, path: RepoPath, said: &mut Said) -> Option<FileChange> {
+fn take(
+    context: Context<'_>,
+    input: &MergedInput,
+    path: RepoPath,
+    said: &mut UpgradeReport,
+) -> Option<FileChange> {
     said.changes.push(Change {
         object: kustomization(context)?,
         place: Place::known(path.clone(), input.cluster.as_ref().map(|_| 1), None),
@@ -51,7 +60,7 @@ fn take(context: Context<'_>, input: &MergedInput, path: RepoPath, said: &mut Sa
         old: shown(input, &input.cluster),
         new: shown(input, &input.release),
         from: None,
-        reason: Reason::Release,
+        reason: ChangeReason::Release,
     });
     let (before, after) = (input.cluster.clone(), input.release.clone());
     Some(FileChange { path, before, after })

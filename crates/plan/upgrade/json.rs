@@ -2,7 +2,7 @@
 
 use serde_json::{Map, json};
 
-use super::model::{Change, Conflict, Effect, Rollout, Upgrade, ValueOrigin};
+use super::model::{Change, Conflict, Rollout, RolloutEffect, Upgrade, ValueOrigin};
 use super::redact::redact;
 use super::service_change::ServiceChange;
 use capstan_model::file_change::FileChange;
@@ -40,7 +40,8 @@ pub fn element_to_json(upgrade: &Upgrade) -> Value {
 pub fn to_json(upgrade: &Upgrade) -> Value {
     // A rollout replaces machines, and the contract knows no more of it; what only scales, and how
     // machines come and go, is part of the explanation.
-    let replacing = upgrade.rollouts.iter().filter(|rollout| rollout.course.effect == Effect::Replaces);
+    let replacing =
+        upgrade.rollouts.iter().filter(|rollout| rollout.course.effect == RolloutEffect::Replaces);
     let mut out = json!({
         "cluster": upgrade.target.path(),
         "from": upgrade.from.as_ref().map(ToString::to_string),

@@ -4,8 +4,8 @@
 //! same name, which the API server refuses, and with it often the whole apply. So what the patches had
 //! made of it is written into the base, where it stays until the next upgrade takes it out.
 
-use super::model::{Change, Reason};
-use super::planned::Planned;
+use super::model::{Change, ChangeReason};
+use super::planned::PlannedUpgrade;
 use super::redact::hide_in;
 use capstan_kustomize::render::RenderedFolder;
 use capstan_model::finding::Place;
@@ -21,7 +21,7 @@ pub enum FilesSettled {
     Changed,
 }
 
-impl Planned {
+impl PlannedUpgrade {
     /// Keeps old templates what they are in the render, given the cluster rendered before and after. A template that is
     /// in no file that the upgrade edits, or that cannot be edited, stays as planned, and the rules say what becomes of
     /// it.
@@ -70,7 +70,7 @@ impl Planned {
                     new: new.map(|new| hide_in(root, &field, new)),
                     path: field,
                     from: None,
-                    reason: Reason::Rotation,
+                    reason: ChangeReason::Rotation,
                 })
             }));
             return Some(());

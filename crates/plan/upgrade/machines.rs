@@ -1,6 +1,6 @@
 //! How many machines rollouts replace and lose: one count for titles, bodies, checks, limits and waves.
 
-use super::{Certainty, Effect, Rollout};
+use super::{Certainty, Rollout, RolloutEffect};
 
 /// A number of machines, as far as Git knows it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -14,7 +14,8 @@ pub struct MachineCount {
 impl MachineCount {
     /// Machines that are replaced, or lost with their owner.
     pub fn of<'r>(rollouts: impl IntoIterator<Item = &'r Rollout>) -> Self {
-        let replacing = rollouts.into_iter().filter(|rollout| rollout.course.effect == Effect::Replaces);
+        let replacing =
+            rollouts.into_iter().filter(|rollout| rollout.course.effect == RolloutEffect::Replaces);
         replacing.fold(Self::default(), |sum, rollout| sum.and(Self::one(rollout.machines)))
     }
 
@@ -61,7 +62,7 @@ impl Certainty {
 impl Rollout {
     /// Whether its machines are replaced by new ones.
     pub fn replaces(&self) -> bool {
-        self.course.effect == Effect::Replaces && !self.loses_its_owner()
+        self.course.effect == RolloutEffect::Replaces && !self.loses_its_owner()
     }
 
     /// Whether the object that owns the machines goes: they are lost.

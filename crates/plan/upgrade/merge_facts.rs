@@ -1,8 +1,8 @@
 //! What is merged: O, and the base in the API versions of the new release.
 
 use super::model::Basis;
-use super::request::{OldSource, Request};
-use super::stale_patches::SaidByPatches;
+use super::request::{OldSource, UpgradeRequest};
+use super::said_by_patches::SaidByPatches;
 use crate::merge::ReleaseSource;
 use crate::merge::cluster_objects::Base;
 use crate::merge::convert::{ConversionObstacle, wanted};
@@ -20,7 +20,11 @@ pub(super) struct ConvertedBase<'a> {
 }
 
 /// Finds O, and converts the base ([U7a](crate::merge::converted#u7a)).
-pub(super) fn facts<'a>(request: &Request<'a>, mut base: Base, overlay: &[YamlFile]) -> ConvertedBase<'a> {
+pub(super) fn facts<'a>(
+    request: &UpgradeRequest<'a>,
+    mut base: Base,
+    overlay: &[YamlFile],
+) -> ConvertedBase<'a> {
     let (old, basis) = old_source(request, &base);
     let mut wanted = wanted(&merge_input(request, &base, old));
     // Most plans convert nothing: then no patch is parsed.
@@ -36,7 +40,7 @@ pub(super) fn facts<'a>(request: &Request<'a>, mut base: Base, overlay: &[YamlFi
 
 /// The facts of the merge.
 pub(in crate::upgrade) fn merge_input<'a>(
-    request: &Request<'a>,
+    request: &UpgradeRequest<'a>,
     base: &'a Base,
     old: Option<&'a ReleaseSource>,
 ) -> MergeInput<'a> {
@@ -54,7 +58,7 @@ pub(in crate::upgrade) fn merge_input<'a>(
 }
 
 /// O and how it is known.
-fn old_source<'a>(request: &Request<'a>, base: &Base) -> (Option<&'a ReleaseSource>, Basis) {
+fn old_source<'a>(request: &UpgradeRequest<'a>, base: &Base) -> (Option<&'a ReleaseSource>, Basis) {
     match request.old {
         OldSource::Known(source) => (Some(source.documents()), Basis::Known),
         OldSource::Unknown => (None, Basis::Unknown),

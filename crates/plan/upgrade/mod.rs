@@ -7,7 +7,7 @@
 //!
 //! [`plan()`] is pure and needs no rendering. What only the rendered objects can tell (rollouts, U15;
 //! the overlay's findings, [U11]; skew) is computed by `capstan_live::rollout` and [`crate::policy`] from the
-//! tree before and the tree with [`Planned::intended`] on it, and joins in [`Planned::finish`].
+//! tree before and the tree with [`PlannedUpgrade::intended`] on it, and joins in [`PlannedUpgrade::finish`].
 //!
 //! # U5a
 //!
@@ -99,9 +99,13 @@ mod machines;
 mod merge_facts;
 mod model;
 mod moved_fields;
+mod named_fields;
 mod namespaces;
 mod object_text;
 mod owners;
+mod patch_follow;
+mod patch_rewriting;
+mod patches;
 mod plan;
 mod planned;
 mod provenance;
@@ -112,6 +116,7 @@ mod request;
 mod retarget;
 mod rotation;
 mod said;
+mod said_by_patches;
 mod service_change;
 mod settle;
 mod stale_patches;
@@ -130,14 +135,14 @@ pub use json::{element_to_json, finding_to_json, to_json};
 pub use leftover::FilesSettled;
 pub use machines::MachineCount;
 pub use model::{
-    Basis, Certainty, Change, Conflict, Course, Effect, Reason, Rollout, RolloutPart, SettledConflict,
-    Settlement, Side, Upgrade, ValueOrigin, ValuesCourse, ValuesStep, whole_of,
+    Basis, Certainty, Change, ChangeReason, Conflict, Course, Rollout, RolloutEffect, RolloutPart,
+    SettledConflict, Settlement, Side, Upgrade, ValueOrigin, ValuesCourse, ValuesStep, whole_of,
 };
 pub use plan::plan;
-pub use planned::Planned;
+pub use planned::PlannedUpgrade;
 pub use provenance::{ListMerged, Provenance, ValueCompared};
 pub use redact::{Shown, hide_beside, is_hidden, name_beside, redact};
-pub use request::{MergeSettings, OldSource, Overwrite, Request, Retarget, Versions};
+pub use request::{MergeSettings, OldSource, Overwrite, Retarget, UpgradeRequest, Versions};
 pub use service_change::{KeptEdit, ServiceChange, ServiceCourse};
 
 pub use crate::merge::decision::{Decider, HowMerged, MergeRule};

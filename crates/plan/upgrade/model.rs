@@ -8,14 +8,14 @@ use super::service_change::ServiceChange;
 use crate::merge::kustomization;
 use crate::merge::texts::merge_texts;
 use capstan_model::file_change::FileChange;
-use capstan_model::finding::{Finding, Place};
+use capstan_model::finding::{Finding, Place, Severity};
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_model::rest::Rest;
 use capstan_model::source::{SourceContent, SourceId, SourceKind};
 use capstan_model::target::Target;
 use capstan_model::tree::RepoPath;
 use capstan_model::version::KubernetesVersion;
-use capstan_providers::{ProviderChange, Wanted};
+use capstan_providers::{MissingComponents, ProviderChange};
 use capstan_yaml::Value;
 use serde::{Deserialize, Serialize};
 
@@ -58,7 +58,7 @@ pub struct Upgrade {
     pub providers: Vec<ProviderChange>,
     /// Components of the providers of a set that are not at hand, and that nobody asked for yet.
     #[serde(default)]
-    pub unasked: Vec<Wanted>,
+    pub unasked: Vec<MissingComponents>,
     /// What becomes of what runs inside the cluster, cni, ccm, csi and metrics first.
     #[serde(default)]
     pub services: Vec<ServiceChange>,
@@ -107,6 +107,25 @@ impl Upgrade {
     /// once.
     pub fn reasons_beside_findings(&self) -> impl Iterator<Item = &String> {
         self.blocked.iter().filter(|why| !self.findings.iter().any(|finding| finding.says(why)))
+    }
+
+    /// Whether it has findings of severity error, or conflicts that block (exit code 3).
+    pub fn errors_stand(&self) -> bool {
+        !self.blocked.is_empty()
+            || self.findings.iter().any(|finding| finding.severity() == Severity::Error)
+            || self.conflicts.iter().any(|conflict| conflict.blocks)
+    }
+
+    /// The first thing that it would change, or why it could not go ahead.
+    pub fn first_difference(&self) -> Option<String> {
+        let change = self.changes.first().map(|change| {
+            let file = change.place.clone().without_column();
+            format!("{file}: {} {}", change.object, change.path)
+        });
+        let conflict =
+            || self.conflicts.first().map(|conflict| format!("{} {}", conflict.object, conflict.path));
+        let file = || self.files.first().map(|file| file.path.to_string());
+        change.or_else(conflict).or_else(|| self.blocked.first().cloned()).or_else(file)
     }
 
     /// What kind of source it comes from.
@@ -197,13 +216,13 @@ pub struct Change {
     #[serde(with = "maybe_null")]
     pub new: Option<Value>,
     /// Why.
-    pub reason: Reason,
+    pub reason: ChangeReason,
 }
 
 /// Why something changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Reason {
+pub enum ChangeReason {
     /// The release changed this field.
     Release,
     /// The inventory changed it.
@@ -315,7 +334,7 @@ pub struct Rollout {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Course {
     /// Whether any machine is replaced or lost, or some only come or go by number.
-    pub effect: Effect,
+    pub effect: RolloutEffect,
     /// Machines that are replaced by new ones.
     pub replaced: Option<u32>,
     /// Machines that come beyond those that are replaced.
@@ -334,7 +353,7 @@ pub struct Course {
 
 /// What a rollout does to machines.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Effect {
+pub enum RolloutEffect {
     /// Machines are replaced, or lost with their owner.
     #[default]
     Replaces,
@@ -389,4 +408,91 @@ mod maybe_null {
 pub fn whole_of(object: &ObjectId) -> &'static str {
     let is_kustomization = object.kind == kustomization::KIND && object.group == kustomization::GROUP;
     if is_kustomization { "file that it reads" } else { "whole object" }
+}
+
+#[cfg(test)]
+mod tests {
+    use capstan_model::finding::rules;
+    use serde_json::json;
+
+    use super::*;
+
+    fn file() -> RepoPath {
+        RepoPath::parse("gauss/peu01/base/pool.yaml").unwrap()
+    }
+
+    fn object() -> ObjectId {
+        ObjectId {
+            group: "cluster.x-k8s.io".to_owned(),
+            kind: "MachinePool".to_owned(),
+            namespace: Some("acme".to_owned()),
+            name: "peu01".to_owned(),
+        }
+    }
+
+    fn change() -> Change {
+        Change {
+            object: object(),
+            place: Place::line_of(file(), 7),
+            path: FieldPath::parse("/spec/replicas").unwrap(),
+            from: None,
+            old: Some(json!(2)),
+            new: Some(json!(3)),
+            reason: ChangeReason::Release,
+        }
+    }
+
+    fn conflict(blocks: bool) -> Conflict {
+        Conflict {
+            object: object(),
+            place: Place::line_of(file(), 8),
+            path: FieldPath::parse("/spec/version").unwrap(),
+            base: Some(json!(1)),
+            cluster: Some(json!(2)),
+            release: Some(json!(3)),
+            kept: Side::Cluster,
+            blocks,
+            settling: Settlement::default(),
+        }
+    }
+
+    fn upgrade() -> Upgrade {
+        Upgrade::nothing(Target::parse("gauss/peu01").unwrap())
+    }
+
+    #[test]
+    fn errors_stand_where_something_blocks_or_a_finding_is_an_error() {
+        let finding = |rule| vec![Finding::new(rule, "wrong")];
+        for (stands, upgrade) in [
+            (false, upgrade()),
+            (true, Upgrade { blocked: vec!["no".to_owned()], ..upgrade() }),
+            (true, Upgrade { findings: finding(rules::INVALID_SETTINGS), ..upgrade() }),
+            (false, Upgrade { conflicts: vec![conflict(false)], ..upgrade() }),
+            (true, Upgrade { conflicts: vec![conflict(true)], ..upgrade() }),
+        ] {
+            assert_eq!(upgrade.errors_stand(), stands, "{upgrade:?}");
+        }
+    }
+
+    #[test]
+    fn the_first_difference_is_a_change_before_a_conflict_a_reason_and_a_file() {
+        let written = FileChange { path: file(), before: None, after: Some("a: 1\n".to_owned()) };
+        let mut upgrade = Upgrade {
+            changes: vec![change()],
+            conflicts: vec![conflict(false)],
+            blocked: vec!["It is held.".to_owned()],
+            files: vec![written],
+            ..upgrade()
+        };
+        let first = |upgrade: &Upgrade| upgrade.first_difference().unwrap_or_default();
+        assert_eq!(first(&upgrade), "gauss/peu01/base/pool.yaml:7: MachinePool acme/peu01 /spec/replicas");
+        upgrade.changes.clear();
+        assert_eq!(first(&upgrade), "MachinePool acme/peu01 /spec/version");
+        upgrade.conflicts.clear();
+        assert_eq!(first(&upgrade), "It is held.");
+        upgrade.blocked.clear();
+        assert_eq!(first(&upgrade), "gauss/peu01/base/pool.yaml");
+        upgrade.files.clear();
+        assert_eq!(upgrade.first_difference(), None);
+    }
 }

@@ -10,7 +10,7 @@ use crate::merge::converted::steps_to;
 use capstan_kustomize::conversion::{AtHand, apply};
 use capstan_kustomize::schema::{FieldContent, Schemas, TypeFields};
 use capstan_model::object::{FieldPath, Step};
-use capstan_yaml::scalar::Reading;
+use capstan_yaml::scalar::ScalarReading;
 use capstan_yaml::{Entry, Node, NodeKind};
 
 /// A field of a patch that is another one in the newer version.
@@ -195,7 +195,10 @@ fn says_nothing(node: &Node) -> bool {
         NodeKind::Sequence(items) => items.is_empty(),
         NodeKind::Scalar(scalar) => matches!(
             scalar.reading(),
-            Reading::Null | Reading::Bool(false) | Reading::Integer(0) | Reading::String("")
+            ScalarReading::Null
+                | ScalarReading::Bool(false)
+                | ScalarReading::Integer(0)
+                | ScalarReading::String("")
         ),
     }
 }

@@ -7,7 +7,7 @@
 //! [U2]: crate::merge::matching#u2
 
 use super::context::Context;
-use super::said::Said;
+use super::said::UpgradeReport;
 use crate::merge::cluster_merge::ClusterMerge;
 use crate::merge::cluster_merge::{NamespaceChange, NamespaceMeaning};
 use crate::merge::cluster_objects::Base;
@@ -20,7 +20,7 @@ use capstan_yaml::manifest::identity;
 use capstan_yaml::{Node, NodeKind, YamlFile, manifest};
 
 /// Says which namespaces the release adds, changes or drops, and blocks where that means other objects.
-pub(super) fn namespaces(context: Context<'_>, merge: &ClusterMerge, said: &mut Said) {
+pub(super) fn namespaces(context: Context<'_>, merge: &ClusterMerge, said: &mut UpgradeReport) {
     let (placeholders, others): (Vec<&NamespaceChange>, Vec<&NamespaceChange>) =
         merge.namespaces.iter().partition(|change| change.meaning == NamespaceMeaning::Placeholder);
     for change in others {

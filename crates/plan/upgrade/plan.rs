@@ -22,23 +22,23 @@ use super::merge_facts::{ConvertedBase, facts, merge_input};
 use super::model::{Basis, Upgrade};
 use super::namespaces::{half_moved, namespaces};
 use super::owners::ObjectOwners;
-use super::planned::Planned;
+use super::patch_follow::{FollowedPatches, follow_patches};
+use super::planned::PlannedUpgrade;
 use super::provenance::Provenance;
 use super::record::{TombstoneChanges, record};
 use super::removal::Reduced;
-use super::request::{Request, Versions};
+use super::request::{UpgradeRequest, Versions};
 use super::retarget::overlay_files;
 use super::rotation::{Rotation, rotate};
-use super::said::Said;
+use super::said::UpgradeReport;
 use super::settle::SettledUpgrade;
-use super::stale_patches::stale_patches;
 use super::staying::{Staying, templates_that_stay};
 use super::unknown_templates::unknown_templates;
 use super::whole::WholeUpgrade;
 use crate::merge::SourceFile;
 use crate::merge::cluster_objects::Base;
 use crate::merge::convert::ConversionObstacle;
-use crate::merge::objects::{Merged, merge_cluster};
+use crate::merge::objects::{ObjectMerge, merge_cluster};
 use crate::merge::step_group::StepGroup;
 use crate::merge::views::Work;
 use capstan_model::file_change::FileChange;
@@ -56,7 +56,7 @@ use capstan_model::tree::RepoPath;
 ///
 /// # Errors
 /// A file of the cluster that cannot be read as YAML, with its place.
-pub fn plan(request: &Request<'_>) -> Result<Planned, FileError> {
+pub fn plan(request: &UpgradeRequest<'_>) -> Result<PlannedUpgrade, FileError> {
     let cluster = request.cluster;
     let base = Base::read(cluster)?;
     let overlay = cluster.overlay.iter().map(SourceFile::read).collect::<Result<Vec<_>, _>>()?;
@@ -68,13 +68,14 @@ pub fn plan(request: &Request<'_>) -> Result<Planned, FileError> {
         }
         return Ok(planned);
     }
-    let ConvertedBase { base, old, basis, obstacles } = facts(request, base, &overlay);
+    let ConvertedBase { mut base, old, basis, obstacles } = facts(request, base, &overlay);
+    let patches = follow_patches(request, &mut base, overlay);
     let input = merge_input(request, &base, old);
     let merged = merge_cluster(&input);
-    let context = Context { request, base: &base, overlay: &overlay };
+    let context = Context { request, base: &base, overlay: &patches.overlay };
     let work = Work { input: &input, bindings: &merged.bindings, old: merged.old.as_ref(), new: &merged.new };
-    let planned = steps(context, &merged, obstacles).finish(context, work, basis)?;
-    Ok(Planned { provenance: Provenance::of_merge(&base, merged.merge), ..planned })
+    let planned = steps(context, &merged, (obstacles, &patches)).finish(context, work, basis)?;
+    Ok(PlannedUpgrade { provenance: Provenance::of_merge(&base, merged.merge), ..planned })
 }
 
 /// What the steps came to.
@@ -83,19 +84,24 @@ struct PlanSteps {
     staying: Staying,
     /// Files that kustomizations read besides resources, as they become.
     inputs: Vec<FileChange>,
-    said: Said,
+    said: UpgradeReport,
 }
 
-fn steps(context: Context<'_>, merged: &Merged<'_>, obstacles: Vec<ConversionObstacle>) -> PlanSteps {
+fn steps(
+    context: Context<'_>,
+    merged: &ObjectMerge<'_>,
+    (obstacles, patches): (Vec<ConversionObstacle>, &FollowedPatches),
+) -> PlanSteps {
     let merge = &merged.merge;
     let group = StepGroup::of(context.base, merge);
     let owners = ObjectOwners::of(context.base);
-    let mut said = Said::default();
+    let mut said = UpgradeReport::default();
     let staying = templates_that_stay(context, &owners, &merge.removed, &mut said);
     say(context, merge, &staying, &mut said);
     namespaces(context, merge, &mut said);
     conversions(context, merge, obstacles, &mut said);
-    said.findings.extend(stale_patches(context, merge));
+    said.changes.extend(patches.changes.iter().cloned());
+    said.findings.extend(patches.stale(merge));
     if context.request.settings.versions == Versions::Move {
         ahead(context, &group, &mut said);
     }
@@ -115,10 +121,15 @@ fn steps(context: Context<'_>, merged: &Merged<'_>, obstacles: Vec<ConversionObs
 
 impl PlanSteps {
     /// The files, what only they show, and whether the upgrade is complete.
-    fn finish(self, context: Context<'_>, work: Work<'_, '_>, basis: Basis) -> Result<Planned, FileError> {
+    fn finish(
+        self,
+        context: Context<'_>,
+        work: Work<'_, '_>,
+        basis: Basis,
+    ) -> Result<PlannedUpgrade, FileError> {
         let Self { whole: WholeUpgrade { rotation, brought }, staying, inputs, said } = self;
         let Rotation { reduced: Reduced { draft, tombstones, leftovers }, rotated, overlay_edits } = rotation;
-        let Said { changes, conflicts, mut findings, mut blocked, mut notes } = said;
+        let UpgradeReport { changes, conflicts, mut findings, mut blocked, mut notes } = said;
         let Context { request, base, .. } = context;
         let cluster = request.cluster;
         let (overlay, unedited) = overlay_files(context, &overlay_edits);
@@ -191,7 +202,7 @@ impl PlanSteps {
             notes,
         };
         let rotated = rotated.into_iter().map(|rotated| rotated.id).collect();
-        Ok(Planned { upgrade, intended, rotated, provenance: Provenance::default() })
+        Ok(PlannedUpgrade { upgrade, intended, rotated, provenance: Provenance::default() })
     }
 }
 

@@ -12,7 +12,7 @@ use capstan_model::tree::RepoPath;
 
 /// The result of a merge, before anything rendered is judged.
 #[derive(Debug, Clone)]
-pub struct Planned {
+pub struct PlannedUpgrade {
     /// The upgrade so far: changes, conflicts, the merge's own findings, and why it blocks, if it does.
     /// Its `files` are empty; [`finish`](Self::finish) fills them.
     pub upgrade: Upgrade,
@@ -24,7 +24,7 @@ pub struct Planned {
     pub provenance: Provenance,
 }
 
-impl Planned {
+impl PlannedUpgrade {
     /// Puts the digests of a provider set's components into its `capstan.yaml`. `file` is where that is or would be,
     /// with its present text.
     ///

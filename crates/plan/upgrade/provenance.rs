@@ -5,7 +5,7 @@
 
 use crate::merge::cluster_merge::ClusterMerge;
 use crate::merge::cluster_objects::Base;
-use crate::merge::decision::{Decider, HowMerged, MergeDecision, MergeRecord, MergeRule, Stands};
+use crate::merge::decision::{Decider, HowMerged, MergeDecision, MergeRecord, MergeRule, ReleasePlaces};
 use capstan_kustomize::schema::ValueKind;
 use capstan_model::finding::Place;
 use capstan_model::object::{FieldPath, ObjectId};
@@ -27,12 +27,12 @@ pub struct Provenance {
 pub(super) struct ObjectProvenance {
     pub(super) id: ObjectId,
     /// Where the releases have it.
-    pub(super) stands: Stands,
+    pub(super) in_releases: ReleasePlaces,
     /// Whether it comes or goes, or its fields merge.
     pub(super) rule: MergeRule,
     pub(super) decisions: Vec<MergeDecision>,
     /// Fields that its conversion to another API version touched, and where the releases have them.
-    pub(super) converted: Vec<(FieldPath, Stands)>,
+    pub(super) converted: Vec<(FieldPath, ReleasePlaces)>,
 }
 
 /// How one list was merged, and who said so.
@@ -102,25 +102,25 @@ impl Provenance {
             }));
             provenance.objects.push(ObjectProvenance {
                 id: id.clone(),
-                stands: merged.stands,
+                in_releases: merged.in_releases,
                 rule: MergeRule::Fields,
                 decisions,
                 converted: merged.converted,
             });
         }
-        let mut whole = |id: ObjectId, stands: Stands| {
+        let mut whole = |id: ObjectId, in_releases: ReleasePlaces| {
             let (decisions, converted) = (Vec::new(), Vec::new());
             let rule = MergeRule::Objects;
-            provenance.objects.push(ObjectProvenance { id, stands, rule, decisions, converted });
+            provenance.objects.push(ObjectProvenance { id, in_releases, rule, decisions, converted });
         };
         for dropped in merge.removed {
-            whole(base.objects[dropped.object].id.clone(), dropped.stands);
+            whole(base.objects[dropped.object].id.clone(), dropped.in_releases);
         }
         for new in merge.added {
-            whole(new.id, new.stands);
+            whole(new.id, new.in_releases);
         }
         for conflict in merge.conflicts {
-            whole(conflict.id, conflict.stands);
+            whole(conflict.id, conflict.in_releases);
         }
         provenance.lists.sort_by_cached_key(|list| (list.place.clone(), list.path.to_string()));
         provenance.values.sort_by_cached_key(|value| (value.place.clone(), value.path.to_string()));

@@ -4,10 +4,10 @@
 
 use super::context::Context;
 use super::draft::Draft;
-use super::model::{Change, Reason};
-use super::said::Said;
+use super::model::{Change, ChangeReason};
+use super::said::UpgradeReport;
 use super::staying::Staying;
-use crate::giant_swarm::{Sources, chart_name};
+use crate::giant_swarm::{ChartSources, chart_name};
 use crate::merge::cluster_merge::DroppedObject;
 use crate::merge::cluster_objects::Base;
 use crate::merge::nodes::text;
@@ -40,7 +40,7 @@ fn removal(id: &ObjectId, is_named: bool) -> Removal {
 }
 
 /// A `Cluster`, a control plane, or the App or HelmRelease that deploys one.
-fn is_lifeline<'n>(id: &ObjectId, node: &'n Node, sources: &Sources<'n>) -> bool {
+fn is_lifeline<'n>(id: &ObjectId, node: &'n Node, sources: &ChartSources<'n>) -> bool {
     loss(id) == Loss::Cluster || chart_name(node, sources).is_some_and(is_cluster_chart)
 }
 
@@ -96,7 +96,7 @@ impl Reduced {
         mut draft: Draft,
         dropped: &[DroppedObject],
         staying: &Staying,
-        said: &mut Said,
+        said: &mut UpgradeReport,
     ) -> Self {
         let goes =
             || dropped.iter().map(|dropped| dropped.object).filter(|object| !staying.contains(*object));
@@ -108,7 +108,7 @@ impl Reduced {
     }
 
     /// Takes an object out that the release drops and nobody edited.
-    pub(super) fn remove(&mut self, context: Context<'_>, object: usize, said: &mut Said) {
+    pub(super) fn remove(&mut self, context: Context<'_>, object: usize, said: &mut UpgradeReport) {
         let id = context.base.objects[object].id.clone();
         let node = context.base.node(object);
         let place = context.base.place(object, node.span.start);
@@ -119,7 +119,7 @@ impl Reduced {
             old: Some(node.value()),
             new: None,
             from: None,
-            reason: Reason::Object,
+            reason: ChangeReason::Object,
         });
         let removal = if is_lifeline_here(context.base, &id, node) {
             Removal::Forbidden
@@ -144,7 +144,7 @@ impl Reduced {
     }
 
     /// Takes out what a rotation left behind: its live object goes by itself, whatever its kind.
-    pub(super) fn remove_leftover(&mut self, context: Context<'_>, object: usize, said: &mut Said) {
+    pub(super) fn remove_leftover(&mut self, context: Context<'_>, object: usize, said: &mut UpgradeReport) {
         let tombstones = self.tombstones.len();
         self.remove(context, object, said);
         self.tombstones.truncate(tombstones);
@@ -175,14 +175,14 @@ fn is_lifeline_here<'n>(base: &'n Base, id: &ObjectId, node: &'n Node) -> bool {
             .iter()
             .any(|part| part.reference.means(cluster.namespace.as_deref(), id))
     };
-    let sources = Sources::of((0..base.objects.len()).map(|at| base.node(at)));
+    let sources = ChartSources::of((0..base.objects.len()).map(|at| base.node(at)));
     is_lifeline(id, node, &sources)
         || clusters().any(names_it)
         || (clusters().next().is_none() && loss(id) == Loss::ClusterIfNamed)
 }
 
 /// The release changes the kind of something that the cluster edited and would be lost without.
-pub(super) fn forbid_kind_change(context: Context<'_>, object: usize, said: &mut Said) {
+pub(super) fn forbid_kind_change(context: Context<'_>, object: usize, said: &mut UpgradeReport) {
     let id = context.base.objects[object].id.clone();
     let node = context.base.node(object);
     if is_lifeline_here(context.base, &id, node) {

@@ -74,7 +74,7 @@ pub enum Versions {
 
 /// One plan's facts. Sources are read once and borrowed by every plan.
 #[derive(Debug, Clone, Copy)]
-pub struct Request<'a> {
+pub struct UpgradeRequest<'a> {
     pub cluster: &'a ClusterFacts,
     /// O: where it comes from.
     pub old: OldSource<'a>,

@@ -9,9 +9,9 @@ use regex::Regex;
 
 use super::context::Context;
 use super::draft::{Draft, edit_refused};
-use super::model::{Change, Reason};
+use super::model::{Change, ChangeReason};
 use super::request::Retarget;
-use super::said::Said;
+use super::said::UpgradeReport;
 use crate::merge::cluster_objects::Base;
 use crate::templates::naming_values;
 use capstan_kustomize::render::{PATCH_FIELDS, is_kustomization};
@@ -60,7 +60,7 @@ pub(super) fn patches_follow(
     (id, new): (&ObjectId, &str),
     draft: &mut Draft,
     overlay_edits: &mut OverlayEdits,
-    said: &mut Said,
+    said: &mut UpgradeReport,
 ) {
     base_patches_follow(context.base, (id, new), draft);
     for (file, yaml) in context.overlay.iter().enumerate() {
@@ -101,7 +101,7 @@ fn overlay_mention(
     (file, document, mention): (usize, usize, &Mention),
     (id, new): (&ObjectId, &str),
     edits: &mut Vec<DocumentEdit>,
-    said: &mut Said,
+    said: &mut UpgradeReport,
 ) {
     let path = context.request.cluster.overlay[file].path.clone();
     let position = context.overlay[file].position(mention.at);
@@ -119,7 +119,7 @@ fn overlay_mention(
                     old: Some(Value::from(id.name.as_str())),
                     new: Some(Value::from(new)),
                     from: None,
-                    reason: Reason::Reference,
+                    reason: ChangeReason::Reference,
                 });
             }
             edits.push(DocumentEdit::Edit { document, edit });
@@ -151,12 +151,17 @@ pub(super) fn overlay_files(
     overlay_edits: &OverlayEdits,
 ) -> (Vec<FileChange>, Vec<Finding>) {
     let (mut files, mut findings) = (Vec::new(), Vec::new());
-    for (file, edits) in overlay_edits {
-        let (yaml, path) = (&context.overlay[*file], &context.request.cluster.overlay[*file].path);
+    let none = Vec::new();
+    for (file, (yaml, source)) in context.overlay.iter().zip(&context.request.cluster.overlay).enumerate() {
+        let (edits, path, before) = (overlay_edits.get(&file).unwrap_or(&none), &source.path, source.text());
+        // Its patches may have followed their objects to another version already.
+        if edits.is_empty() && yaml.text() == before {
+            continue;
+        }
         match edit(yaml, edits) {
             Ok(edited) => files.push(FileChange {
                 path: path.clone(),
-                before: Some(yaml.text().to_owned()),
+                before: Some(before.to_owned()),
                 after: Some(edited.text().to_owned()),
             }),
             Err(refused) => findings.push(edit_refused(path, &refused)),

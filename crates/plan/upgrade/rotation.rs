@@ -8,12 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::context::Context;
 use super::follow::follow;
 use super::generations::{counts_on, is_generation};
-use super::model::{Change, Reason};
+use super::model::{Change, ChangeReason};
 use super::object_text::document_text;
 use super::owners::{ObjectOwners, TemplateLevel, is_data};
 use super::removal::Reduced;
 use super::retarget::{OverlayEdits, patches_follow};
-use super::said::Said;
+use super::said::UpgradeReport;
 use crate::merge::AppliedBy;
 use crate::templates::{base_name, references, rotated_name, spec_hash};
 use capstan_model::finding::{Finding, rules};
@@ -35,7 +35,7 @@ pub(super) fn rotate(
     owners: &ObjectOwners,
     reduced: Reduced,
     names: &BTreeMap<usize, String>,
-    said: &mut Said,
+    said: &mut UpgradeReport,
 ) -> Rotation {
     let done = Rotation { reduced, rotated: Vec::new(), overlay_edits: OverlayEdits::new() };
     if context.request.cluster.applied == AppliedBy::Reconciler {
@@ -60,7 +60,7 @@ struct Rotating<'r> {
     owners: &'r ObjectOwners,
     names: &'r BTreeMap<usize, String>,
     done: Rotation,
-    said: &'r mut Said,
+    said: &'r mut UpgradeReport,
 }
 
 impl Rotating<'_> {
@@ -199,7 +199,7 @@ impl Rotating<'_> {
             old: Some(Value::from(id.name.as_str())),
             new: Some(Value::from(new)),
             from: None,
-            reason: Reason::Rotation,
+            reason: ChangeReason::Rotation,
         });
         Some(())
     }

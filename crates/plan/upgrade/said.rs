@@ -5,7 +5,7 @@ use capstan_model::finding::Finding;
 
 /// What is to be said of an upgrade so far.
 #[derive(Debug, Default)]
-pub(super) struct Said {
+pub(super) struct UpgradeReport {
     pub(super) changes: Vec<Change>,
     pub(super) conflicts: Vec<Conflict>,
     pub(super) findings: Vec<Finding>,
@@ -14,7 +14,7 @@ pub(super) struct Said {
     pub(super) notes: Vec<String>,
 }
 
-impl Said {
+impl UpgradeReport {
     /// A finding for which nothing may be written, and why, in short.
     pub(super) fn block(&mut self, finding: Finding, reason: String) {
         self.findings.push(finding.stopping(&reason));

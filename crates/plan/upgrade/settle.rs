@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use super::context::Context;
 use super::draft::Draft;
 use super::findings::{foreign_fields, split};
-use super::model::{Change, Conflict, Reason, SettledConflict, Settlement, Side};
+use super::model::{Change, ChangeReason, Conflict, SettledConflict, Settlement, Side};
 use super::redact::{hide_in, redact};
 use super::request::Versions;
-use super::said::Said;
+use super::said::UpgradeReport;
 use super::variables::without_value;
 use crate::merge::cluster_merge::{ClusterMerge, MergedObject};
 use crate::merge::decision::{DecisionKind, MergeDecision};
@@ -31,7 +31,12 @@ pub(super) struct MovedObjects(pub(super) BTreeSet<usize>);
 
 impl SettledUpgrade {
     /// Settles the decisions of all objects that stay.
-    pub(super) fn of(context: Context<'_>, merge: &ClusterMerge, group: &StepGroup, said: &mut Said) -> Self {
+    pub(super) fn of(
+        context: Context<'_>,
+        merge: &ClusterMerge,
+        group: &StepGroup,
+        said: &mut UpgradeReport,
+    ) -> Self {
         let (draft, moved) = (Draft::default(), MovedObjects::default());
         let mut settling = Settling { context, group, done: Self { draft, moved }, stays: Vec::new(), said };
         for merged in &merge.merged {
@@ -51,7 +56,7 @@ struct Settling<'s> {
     done: SettledUpgrade,
     /// Fields of the step group that stay by wish.
     stays: Vec<String>,
-    said: &'s mut Said,
+    said: &'s mut UpgradeReport,
 }
 
 /// What a decision comes to.
@@ -216,7 +221,7 @@ impl Settling<'_> {
             old: self.value(object, decision, &decision.cluster),
             new: self.value(object, decision, &decision.release),
             from: None,
-            reason: Reason::Release,
+            reason: ChangeReason::Release,
         });
         self.done.draft.edit_object(object, decision.edits.iter().cloned());
     }

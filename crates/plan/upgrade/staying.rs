@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use super::context::Context;
 use super::owners::ObjectOwners;
 use super::request::Versions;
-use super::said::Said;
+use super::said::UpgradeReport;
 use crate::merge::AppliedBy;
 use crate::merge::cluster_merge::DroppedObject;
 use capstan_model::kinds::bears_images;
@@ -29,7 +29,7 @@ pub(super) fn templates_that_stay(
     context: Context<'_>,
     owners: &ObjectOwners,
     removed: &[DroppedObject],
-    said: &mut Said,
+    said: &mut UpgradeReport,
 ) -> Staying {
     let mut staying = Staying::default();
     if context.request.settings.versions == Versions::Stay {

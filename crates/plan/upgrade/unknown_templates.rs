@@ -5,7 +5,7 @@
 use super::context::Context;
 use super::owners::{ObjectOwners, TemplateLevel};
 use super::removal::Reduced;
-use super::said::Said;
+use super::said::UpgradeReport;
 use crate::templates::{TemplateRole, is_known_in_role};
 use capstan_model::finding::rules;
 use capstan_model::kinds::is_template;
@@ -16,7 +16,7 @@ pub(super) fn unknown_templates(
     context: Context<'_>,
     owners: &ObjectOwners,
     reduced: &Reduced,
-    said: &mut Said,
+    said: &mut UpgradeReport,
 ) {
     for object in 0..context.base.objects.len() {
         if reduced.draft.has_edits(object) {
@@ -29,7 +29,7 @@ pub(super) fn unknown_templates(
 }
 
 /// A template of a kind that no table lists, which the upgrade changes.
-fn say(context: Context<'_>, object: usize, level: Option<TemplateLevel>, said: &mut Said) {
+fn say(context: Context<'_>, object: usize, level: Option<TemplateLevel>, said: &mut UpgradeReport) {
     let id = context.base.objects[object].id.clone();
     if !is_template(&id) {
         return;

@@ -7,17 +7,17 @@ use std::collections::BTreeSet;
 use super::context::Context;
 use super::redact::{hide_in, redact};
 use super::request::OldSource;
-use super::said::Said;
+use super::said::UpgradeReport;
 use crate::merge::ReleaseSource;
 use crate::merge::cluster_merge::{ClusterMerge, NewObject};
 use crate::merge::decision::MergeDecision;
-use crate::substitution::{Found, Missing, SubstitutionError, expressions};
+use crate::substitution::{BoundValue, Missing, SubstitutionError, expressions};
 use capstan_model::finding::{Finding, Place, RuleEntry, rules};
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_yaml::{Node, Value, flow_text};
 
 /// Variables with two values: in the cluster's objects, and in what is written down for them.
-pub(super) fn contradictions(context: Context<'_>, merge: &ClusterMerge, said: &mut Said) {
+pub(super) fn contradictions(context: Context<'_>, merge: &ClusterMerge, said: &mut UpgradeReport) {
     for (name, one, other) in &merge.contradictions {
         let message = format!(
             "${{{name}}} of the release is {} and {} in this cluster's objects, so neither binds it. Set it in `variables:` of the cluster's capstan.yaml, or give the release a variable for each.",
@@ -32,7 +32,7 @@ pub(super) fn contradictions(context: Context<'_>, merge: &ClusterMerge, said: &
     say_disagreements(context, said);
 }
 
-fn shown(context: Context<'_>, found: &Found) -> String {
+fn shown(context: Context<'_>, found: &BoundValue) -> String {
     let id = &context.base.objects[found.object].id;
     let value =
         hide_in(context.base.node_before(found.object), &found.path, Value::from(found.value.as_str()));
@@ -46,7 +46,7 @@ fn shown(context: Context<'_>, found: &Found) -> String {
 
 /// What is written down twice and differently: by two Kustomizations of Flux, by Flux and the
 /// cluster's settings, by the settings for what is the release's.
-fn say_disagreements(context: Context<'_>, said: &mut Said) {
+fn say_disagreements(context: Context<'_>, said: &mut UpgradeReport) {
     let cluster = context.request.cluster;
     let used = used(context);
     let declared: Vec<(&String, &String)> =
@@ -125,7 +125,7 @@ pub(super) fn without_value(
     object: usize,
     decision: &MergeDecision,
     missing: &Missing,
-    said: &mut Said,
+    said: &mut UpgradeReport,
 ) {
     let id = context.base.objects[object].id.clone();
     let path: FieldPath = decision.path.steps().iter().chain(missing.below.steps()).cloned().collect();
@@ -154,14 +154,20 @@ pub(super) fn new_without_value(
     new: &NewObject,
     place: &Place,
     missing: &Missing,
-    said: &mut Said,
+    said: &mut UpgradeReport,
 ) {
     let here = format!("{} is new", new.id);
     let verdict = trouble(context, &missing.trouble, &here, None);
     say(verdict, place.clone().at_first_column(), &new.id, &missing.below, said);
 }
 
-fn say(verdict: MissingValueVerdict, place: Place, id: &ObjectId, path: &FieldPath, said: &mut Said) {
+fn say(
+    verdict: MissingValueVerdict,
+    place: Place,
+    id: &ObjectId,
+    path: &FieldPath,
+    said: &mut UpgradeReport,
+) {
     let MissingValueVerdict { rule, message, blocks } = verdict;
     let finding = Finding::new(rule, message).place(place).object(id).path(path);
     match blocks {

@@ -6,10 +6,10 @@ use std::borrow::Cow;
 
 use super::context::Context;
 use super::instance::instance;
-use super::model::{Change, Conflict, Reason, Settlement, Side};
+use super::model::{Change, ChangeReason, Conflict, Settlement, Side};
 use super::removal::forbid_kind_change;
 use super::rotation::{Rotated, Rotation};
-use super::said::Said;
+use super::said::UpgradeReport;
 use super::variables::new_without_value;
 use crate::merge::cluster_merge::{ClusterMerge, KindChange, NewObject, ObjectConflict};
 use crate::merge::matched::Matched;
@@ -35,7 +35,7 @@ impl WholeUpgrade {
         rotation: Rotation,
         matched: &Matched<'_>,
         merge: &ClusterMerge,
-        said: &mut Said,
+        said: &mut UpgradeReport,
     ) -> Self {
         let mut bringing = Bringing { context, matched, done: Self { rotation, brought: Vec::new() }, said };
         merge.added.iter().for_each(|new| bringing.add(new));
@@ -52,7 +52,7 @@ struct Bringing<'b, 'a> {
     /// The new release.
     matched: &'b Matched<'a>,
     done: WholeUpgrade,
-    said: &'b mut Said,
+    said: &'b mut UpgradeReport,
 }
 
 impl Bringing<'_, '_> {
@@ -84,7 +84,7 @@ impl Bringing<'_, '_> {
             old: None,
             new: Some(node.value()),
             from: None,
-            reason: Reason::Object,
+            reason: ChangeReason::Object,
         });
         self.done.brought.push(new.id.clone());
         let text = instance(self.context.request.new.documents(), piece, &node);

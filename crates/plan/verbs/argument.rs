@@ -1,6 +1,6 @@
 //! What follows a verb, each kind parsed once into a type that cannot be wrong.
 
-use capstan_model::finding::{Change, RuleEntry, rules};
+use capstan_model::finding::{RuleEntry, SeverityChange, rules};
 use capstan_model::ids::{ClusterId, ReleaseName};
 use capstan_model::object::FieldPath;
 use capstan_model::spelling::nearest;
@@ -66,7 +66,7 @@ impl Argument for Overruled {
         let (cluster, given) = for_cluster(given)?;
         let (rule, reason) = given.split_once(char::is_whitespace).unwrap_or((given, ""));
         let rule = Rule::read(rule)?;
-        if rule.0.change() == Change::Never {
+        if rule.0.change() == SeverityChange::Never {
             return Err(
                 "cannot override this rule: it is always an error, because what it finds breaks clusters"
                     .to_owned(),
@@ -124,9 +124,9 @@ impl Argument for OfCluster {
 
 /// Why, in a person's words, on one line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Reason(pub Option<String>);
+pub struct ReasonArgument(pub Option<String>);
 
-impl Argument for Reason {
+impl Argument for ReasonArgument {
     const SYNTAX: &'static str = "[REASON]";
 
     fn read(given: &str) -> Result<Self, String> {
@@ -137,7 +137,7 @@ impl Argument for Reason {
 
 /// Why a cluster is held, and until when.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Held {
+pub struct HoldArguments {
     /// The cluster; that of the proposal where none is named.
     pub cluster: Option<ClusterId>,
     /// In a person's words, on one line.
@@ -146,7 +146,7 @@ pub struct Held {
     pub until: Option<Date>,
 }
 
-impl Argument for Held {
+impl Argument for HoldArguments {
     const SYNTAX: &'static str = "[for CLUSTER] [REASON] [until DATE]";
 
     fn read(given: &str) -> Result<Self, String> {
@@ -313,7 +313,7 @@ mod tests {
 
     fn said(verb: Verb, given: &str) -> String {
         match verb.with(given) {
-            Ok(Command::Hold(Held { cluster, reason, until })) => {
+            Ok(Command::Hold(HoldArguments { cluster, reason, until })) => {
                 let of = cluster.map_or_else(String::new, |cluster| format!("{cluster}: "));
                 let until = until.map_or_else(|| "-".to_owned(), |day| day.to_string());
                 format!("{of}{} until {until}", reason.as_deref().unwrap_or("-"))
@@ -324,7 +324,9 @@ mod tests {
                 format!("{of}{object} at {path}")
             }
             Ok(Command::Unhold(OfCluster(Some(cluster)))) => format!("unhold {cluster}"),
-            Ok(Command::Pause(Reason(reason))) => format!("pause: {}", reason.as_deref().unwrap_or("-")),
+            Ok(Command::Pause(ReasonArgument(reason))) => {
+                format!("pause: {}", reason.as_deref().unwrap_or("-"))
+            }
             Ok(Command::Upgrade(To { cluster, release })) => {
                 format!(
                     "{} to {}",

@@ -85,13 +85,13 @@ impl ClusterFrom {
 
 /// A cluster that is to go.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Gone {
+pub struct DestroyArguments {
     pub cluster: ClusterId,
     /// Why, in a person's words, on one line.
     pub reason: Option<String>,
 }
 
-impl Argument for Gone {
+impl Argument for DestroyArguments {
     const SYNTAX: &'static str = "CLUSTER [REASON]";
 
     fn read(given: &str) -> Result<Self, String> {
@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn a_cluster_to_delete_must_be_named() {
-        let gone = |given| Gone::read(given).map(|gone| (gone.cluster.to_string(), gone.reason));
+        let gone = |given| DestroyArguments::read(given).map(|gone| (gone.cluster.to_string(), gone.reason));
         assert_eq!(gone("gauss/peu01"), Ok(("gauss/peu01".to_owned(), None)));
         assert_eq!(
             gone("gauss/peu01  no  more "),

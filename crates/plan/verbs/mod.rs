@@ -7,10 +7,15 @@
 mod argument;
 mod campaign;
 mod clusters;
+mod written;
 
-pub use argument::{Held, MAX_REASON, OfCluster, OfCommit, OfConflict, Overruled, Reason, Rule, To};
+pub use argument::{
+    HoldArguments, MAX_REASON, OfCluster, OfCommit, OfConflict, Overruled, ReasonArgument, Rule, To,
+};
 pub use campaign::{Order, OrderWhat};
-pub use clusters::{Back, ClusterFrom, Gone};
+pub use clusters::{Back, ClusterFrom, DestroyArguments};
+
+use std::fmt::{self, Display};
 
 use argument::Argument;
 use capstan_model::ids::ClusterId;
@@ -20,7 +25,7 @@ use serde::{Serialize, Serializer};
 
 /// Who may use a verb where the settings say nothing else. Administrators of the repository may use all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Needs {
+pub enum NeededRight {
     /// Write permission in the repository.
     Write,
     /// To be an owner of the cluster's folder (`CODEOWNERS`); where nobody owns it, write permission.
@@ -32,7 +37,7 @@ pub enum Needs {
 /// Whether a verb makes Capstan write to a branch of the repository, or may have it do so. When one cluster of a group
 /// is held, Capstan writes the others' branch without it; what is approved or overridden may merge by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Effect {
+pub enum VerbEffect {
     /// It answers, or notes something.
     Notes,
     /// It may have a proposal's branch written, where nobody else has worked on it.
@@ -61,6 +66,14 @@ pub struct Button {
     pub label: &'static str,
     /// What it does: at most 40 characters.
     pub description: &'static str,
+}
+
+/// As a person writes it, without the prefix.
+impl Display for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let argument = self.argument().map_or_else(String::new, ToString::to_string);
+        f.write_str(format!("{} {argument}", self.verb().word()).trim_end())
+    }
 }
 
 /// Declares every verb once.
@@ -100,9 +113,9 @@ macro_rules! verbs {
             }
 
             /// Who may use it by default.
-            pub const fn needs(self) -> Needs {
+            pub const fn needs(self) -> NeededRight {
                 match self {
-                    $(Self::$variant => Needs::$needs,)*
+                    $(Self::$variant => NeededRight::$needs,)*
                 }
             }
 
@@ -114,9 +127,9 @@ macro_rules! verbs {
             }
 
             /// What it does to branches.
-            pub const fn effect(self) -> Effect {
+            pub const fn effect(self) -> VerbEffect {
                 match self {
-                    $(Self::$variant => Effect::$effect,)*
+                    $(Self::$variant => VerbEffect::$effect,)*
                 }
             }
 
@@ -157,6 +170,13 @@ macro_rules! verbs {
                 }
             }
 
+            /// What follows its verb.
+            fn argument(&self) -> Option<&dyn Display> {
+                match self {
+                    $(Self::$variant $(($name))? => [$(Some($name as &dyn Display),)? None][0],)*
+                }
+            }
+
             /// The cluster that it names, where it names one.
             pub fn cluster(&self) -> Option<&ClusterId> {
                 match self {
@@ -192,7 +212,7 @@ verbs! {
     /// Opens a pull request with a new cluster.
     Create(from: ClusterFrom) = "create", Owner, Clusters, Rewrites: "opens a pull request with a new cluster, made from this release with these values of its variables";
     /// Opens a pull request with the tombstone of a cluster.
-    Destroy(gone: Gone) = "destroy", Owner, Clusters, Rewrites: "opens a pull request to delete this cluster with all its machines. The reconciler deletes it after the merge, not before";
+    Destroy(gone: DestroyArguments) = "destroy", Owner, Clusters, Rewrites: "opens a pull request to delete this cluster with all its machines. The reconciler deletes it after the merge, not before";
     /// Lets the upgrade edit the names of rotated templates in the overlay.
     Retarget(of: OfCluster) = "retarget", Owner, Clusters, Overwrites: "allows the upgrade to edit the names of renamed templates in this cluster's overlay, and nothing else there";
     /// Puts what a change of the inventory comes to on the branch of the pull request that makes it.
@@ -210,7 +230,7 @@ verbs! {
     /// Merges the proposal.
     Merge(commit: OfCommit) = "merge", Owner, PullRequest, Merges, button("Merge", "Merges it, or has GitHub merge it"): "merges this proposal at its head, or at the named commit, when the check, approvals and branch rules allow it. If it must wait, it uses GitHub's merge queue or auto-merge";
     /// Leaves the cluster as it is for a while.
-    Hold(held: Held) = "hold", Owner, Clusters, Rewrites: "leaves this cluster alone: its proposal becomes a draft and is not updated until that day, or until somebody comments `unhold`";
+    Hold(held: HoldArguments) = "hold", Owner, Clusters, Rewrites: "leaves this cluster alone: its proposal becomes a draft and is not updated until that day, or until somebody comments `unhold`";
     /// Takes a hold back.
     Unhold(of: OfCluster) = "unhold", Owner, Clusters, Rewrites, button("Unhold", "Undoes the hold"): "undoes `hold`";
     /// Closes the proposal; that release is not offered to the cluster again.
@@ -218,7 +238,7 @@ verbs! {
     /// Asks the live clusters what they would say to a merge.
     Preflight = "preflight", Owner, PullRequest, Notes: "asks the reconcilers of this pull request's clusters again whether the live clusters accept a merge; the check shows the answers";
     /// Opens, writes and merges nothing in this repository any more.
-    Pause(reason: Reason) = "pause", Admin, Repository, Notes: "pauses Capstan in this repository: it opens, writes and merges no proposal until somebody comments `resume`; checks and answers continue";
+    Pause(reason: ReasonArgument) = "pause", Admin, Repository, Notes: "pauses Capstan in this repository: it opens, writes and merges no proposal until somebody comments `resume`; checks and answers continue";
     /// Takes a pause back.
     Resume = "resume", Admin, Repository, Rewrites: "undoes `pause`";
     /// Stops campaigns, has them go on, or has one go on without a cluster.

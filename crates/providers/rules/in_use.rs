@@ -11,7 +11,7 @@ use crate::definitions::{Certainty, CrdDefinition, misfits, served};
 use crate::state::{RenderedSet, SetMember};
 
 /// Places of one problem that are listed; the last one says how many more there are.
-const TOLD: usize = 10;
+const MOST_LISTED: usize = 10;
 
 /// A kind as the set defines it, before and after.
 pub(super) struct Defined<'c> {
@@ -68,10 +68,13 @@ pub(super) fn judge(case: &RuleCase<'_>, findings: &mut Vec<Finding>) {
         judge_object(object, version, defined, &mut troubles);
     }
     for ((..), uses) in troubles {
-        let more = uses.len().saturating_sub(TOLD);
-        for (at, use_) in uses.into_iter().take(TOLD).enumerate() {
-            let tail =
-                if more > 0 && at + 1 == TOLD { format!("; {more} more do the same") } else { String::new() };
+        let more = uses.len().saturating_sub(MOST_LISTED);
+        for (at, use_) in uses.into_iter().take(MOST_LISTED).enumerate() {
+            let tail = if more > 0 && at + 1 == MOST_LISTED {
+                format!("; {more} more do the same")
+            } else {
+                String::new()
+            };
             let finding = Finding::new(rules::PROVIDER_API_IN_USE, format!("{}{tail}", use_.message))
                 .object(&use_.object)
                 .path(&use_.path)
@@ -124,7 +127,7 @@ fn judge_object(
     }
 }
 
-fn id_of(object: &PlacedValue) -> ObjectId {
+pub(super) fn id_of(object: &PlacedValue) -> ObjectId {
     let text = |keys: &[&str]| object.text_at(keys).unwrap_or_default();
     let namespace = text(&["metadata", "namespace"]);
     ObjectId {

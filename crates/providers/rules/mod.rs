@@ -9,6 +9,7 @@
 //! | `versions` | `provider-downgrade`, `provider-minor-skip`, `provider-versions-apart`, `provider-version-unset` |
 //! | `kubernetes` | `provider-kubernetes` |
 //! | `in_use`, `live` | `provider-api-in-use` |
+//! | `ends` | `api-version-ends` |
 //! | `gates` | `provider-feature-gate-unknown` |
 //! | `gains` | `provider-gains-rights` |
 //! | `rolls` | `provider-rolls-machines` |
@@ -18,6 +19,7 @@
 
 mod components;
 mod contract;
+mod ends;
 mod facts;
 mod fitting_set;
 mod gains;
@@ -92,6 +94,7 @@ pub fn compare(
         versions::judge,
         kubernetes::judge,
         in_use::judge,
+        ends::judge,
         live::judge,
         gates::judge,
         gains::judge,

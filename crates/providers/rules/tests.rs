@@ -611,3 +611,28 @@ fn the_worst_comes_first() {
     let error = Some(Severity::Error);
     assert_eq!(order, [("bootstrap-rke2", error), ("infrastructure-aws", error), ("cluster-api", None)]);
 }
+
+#[test]
+fn the_files_are_counted_whose_version_ends_with_a_release() {
+    let objects = documents(
+        "\
+apiVersion: infrastructure.cluster.x-k8s.io/v1alpha7
+kind: OpenStackCluster
+metadata: {name: one, namespace: org}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1alpha7
+kind: OpenStackMachineTemplate
+metadata: {name: two, namespace: org}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+kind: OpenStackMachineTemplate
+metadata: {name: three, namespace: org}
+",
+    );
+    let facts = ProviderRuleFacts { objects: objects.iter().collect(), ..ProviderRuleFacts::default() };
+    let ends = "api-version-ends Warning infrastructure-openstack v0.12.0 no longer serves infrastructure.cluster.x-k8s.io/v1alpha7, which 1 file uses (the first one here): migrate them before, with `capstan migrate`";
+    let comparison = compare(None, &set(&["infrastructure-openstack v0.12.0"]), &facts);
+    expect(&comparison, &[ends]);
+    assert_eq!(comparison.findings[0].place.as_ref().unwrap().to_string(), "peu01/base/all.yaml:1:13");
+    expect(&compare(None, &set(&["infrastructure-openstack v0.11.8"]), &facts), &[]);
+}

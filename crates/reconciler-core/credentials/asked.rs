@@ -14,16 +14,16 @@ use crate::resources::{CloudCredentialsSpec, FleetSpec};
 
 /// What a folder asks for.
 #[derive(Debug, Clone)]
-pub enum Asked {
+pub enum CredentialRequest {
     /// No credentials, or the Fleet opens no cloud at all.
     Nothing,
     /// Credentials that it does not get, and why.
     NotOpened(String),
     /// These.
-    For(Subject),
+    For(CredentialSubject),
 }
 
-impl Asked {
+impl CredentialRequest {
     /// What makes the credential that an `identityRef` means; `None` where Capstan does not make it.
     pub fn makes(&self, namespace: Option<&str>, secret: &str, cloud: &str) -> Option<&CloudCredentialsSpec> {
         let Self::For(subject) = self else { return None };
@@ -36,7 +36,7 @@ impl Asked {
 
 /// A cluster that has credentials of its own.
 #[derive(Debug, Clone)]
-pub struct Subject {
+pub struct CredentialSubject {
     /// What opens them.
     pub opened: CloudCredentialsSpec,
     /// The namespace of its `Cluster`.
@@ -46,20 +46,25 @@ pub struct Subject {
 }
 
 /// What a folder that renders these objects, in that cloud, asks for.
-pub fn asked(fleet: &FleetSpec, id: &ClusterId, cloud: &str, objects: &[RenderedObject]) -> Asked {
+pub fn asked(
+    fleet: &FleetSpec,
+    id: &ClusterId,
+    cloud: &str,
+    objects: &[RenderedObject],
+) -> CredentialRequest {
     let opened = match opened(fleet, id, cloud) {
         Ok(opened) => opened.clone(),
-        Err(why) => return Asked::NotOpened(why),
+        Err(why) => return CredentialRequest::NotOpened(why),
     };
     let clusters: Vec<&ObjectId> =
         objects.iter().map(|object| &object.id).filter(|id| is_cluster(id)).collect();
     let [ObjectId { namespace: Some(namespace), name, .. }] = clusters.as_slice() else {
-        return Asked::NotOpened(format!(
+        return CredentialRequest::NotOpened(format!(
             "the folder renders {} `Cluster` objects, but credentials are for one",
             clusters.len()
         ));
     };
-    Asked::For(Subject { opened, namespace: namespace.clone(), cluster: name.clone() })
+    CredentialRequest::For(CredentialSubject { opened, namespace: namespace.clone(), cluster: name.clone() })
 }
 
 /// The first entry of the Fleet that fits; else why there is none.
@@ -85,8 +90,8 @@ pub fn opened<'f>(
 }
 
 /// Why a folder may not bring what it brings: a Secret that Capstan writes for it.
-pub fn reserved(asked: &Asked, objects: &[RenderedObject]) -> Vec<Reason> {
-    let Asked::For(subject) = asked else { return Vec::new() };
+pub fn reserved(asked: &CredentialRequest, objects: &[RenderedObject]) -> Vec<Reason> {
+    let CredentialRequest::For(subject) = asked else { return Vec::new() };
     let names: Vec<String> = Purpose::ALL.iter().map(|one| one.secret_name(&subject.cluster)).collect();
     let is_it = |object: &&RenderedObject| {
         is_secret(&object.id)

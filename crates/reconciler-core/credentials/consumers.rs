@@ -7,8 +7,8 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use super::purpose::Purpose;
-use super::secret::Found;
-use super::step::{Consumer, Written};
+use super::secret::CredentialSecret;
+use super::step::{Consumer, CredentialRecord};
 
 /// The API group of what Cluster API's providers work on with a cluster's credential.
 pub const GROUP: &str = "infrastructure.cluster.x-k8s.io";
@@ -22,7 +22,7 @@ const RECONCILIATION: SignedDuration = SignedDuration::from_mins(2);
 const TAKEN_UP: SignedDuration = SignedDuration::from_hours(1);
 
 /// Who works with the credential inside of the cluster, as far as somebody said, or it was seen.
-pub fn inside_of(cluster: &str, found: &Found, seen_on: Option<&String>) -> Consumer {
+pub fn inside_of(cluster: &str, found: &CredentialSecret, seen_on: Option<&String>) -> Consumer {
     Consumer {
         what: format!("the cloud's controller and storage driver in {cluster}"),
         // What somebody says counts before what was seen.
@@ -31,7 +31,12 @@ pub fn inside_of(cluster: &str, found: &Found, seen_on: Option<&String>) -> Cons
 }
 
 /// The objects among these that the provider works on with the credential of a cluster's Secret.
-pub fn of_provider(objects: &[Value], cluster: &str, written: &Written, now: Timestamp) -> Vec<Consumer> {
+pub fn of_provider(
+    objects: &[Value],
+    cluster: &str,
+    written: &CredentialRecord,
+    now: Timestamp,
+) -> Vec<Consumer> {
     let is_taken_up = written.issued_at.saturating_add(TAKEN_UP).is_ok_and(|then| now >= then);
     let begun = written.issued_at.saturating_add(RECONCILIATION).unwrap_or(Timestamp::MAX);
     let secret = Purpose::ClusterApi.secret_name(cluster);
@@ -51,7 +56,7 @@ pub fn of_provider(objects: &[Value], cluster: &str, written: &Written, now: Tim
 fn unread(object: &Value) -> Option<String> {
     let kind = object["kind"].as_str().unwrap_or_default();
     let api_version = KindReader::CloudCredentials.unread(kind, object["apiVersion"].as_str())?;
-    Some(KindReader::CloudCredentials.told(kind, api_version))
+    Some(KindReader::CloudCredentials.describe_unread(kind, api_version))
 }
 
 /// Whether an object names the Secret, or names none and uses its cluster's. If what it names cannot be read, it counts

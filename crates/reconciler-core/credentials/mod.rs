@@ -1,6 +1,6 @@
 //! Credentials of a cluster's own for its cloud: made, renewed, taken away, with never a moment without a valid one.
 //!
-//! Owns the decision what comes next of one of them ([`Facts`]), and whether those who are given it inside of the cluster
+//! Owns the decision what comes next of one of them ([`CredentialFacts`]), and whether those who are given it inside of the cluster
 //! work with it ([`is_taken_up`]), from what the cloud has, what the Secret names and which credential its consumers work
 //! with; what the annotations of the Secrets say, and what is said of them. Does not make them, and does not know what those
 //! who work with one read: the adapter of the cloud does.
@@ -34,13 +34,15 @@ mod step;
 mod taken_up;
 #[cfg(test)]
 mod tests;
-mod told;
 mod trouble;
+mod turn;
 
-pub use asked::{Asked, Subject, asked, bears_mark, opened, reserved};
+pub use asked::{CredentialRequest, CredentialSubject, asked, bears_mark, opened, reserved};
 pub use purpose::Purpose;
-pub use secret::{Found, Inside};
-pub use step::{Consumer, Facts, HandedOut, Rest, Step, Wish, Written, WrittenState, renewal};
+pub use secret::{CredentialSecret, Inside};
+pub use step::{
+    Consumer, CredentialFacts, CredentialRecord, CredentialStep, HandedOut, Rest, Wish, WrittenState, renewal,
+};
 pub use taken_up::{begin_with, is_taken_up};
-pub use told::{Turn, remembered};
-pub use trouble::Trouble;
+pub use trouble::CredentialError;
+pub use turn::{Turn, remembered};

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::purpose::Purpose;
-use super::step::{HandedOut, Written, WrittenState};
+use super::step::{CredentialRecord, HandedOut, WrittenState};
 
 /// The label of Capstan's own Secrets, with what they are for.
 const PURPOSE: &str = "capstan.dev/cloud-credential";
@@ -28,9 +28,9 @@ pub const IN_USE: &str = "capstan.dev/credential-in-use";
 
 /// A Secret of Capstan's as it is there.
 #[derive(Debug, Clone)]
-pub struct Found {
+pub struct CredentialSecret {
     /// What is decided on.
-    pub written: Written,
+    pub written: CredentialRecord,
     /// The place that it is for, as the cloud tells it from others.
     pub place: String,
     /// What somebody said is worked with.
@@ -53,7 +53,7 @@ pub fn is_capstans(secret: &Value) -> bool {
 
 /// What a Secret of Capstan's says; `None` if something is missing: then somebody changed it, and its content is
 /// unknown.
-pub fn read(secret: &Value) -> Option<Found> {
+pub fn read(secret: &Value) -> Option<CredentialSecret> {
     let annotations = secret.pointer("/metadata/annotations")?;
     let text = |key: &str| annotations.get(key).and_then(Value::as_str);
     let time = |key: &str| text(key)?.parse::<Timestamp>().ok();
@@ -66,8 +66,8 @@ pub fn read(secret: &Value) -> Option<Found> {
     let is_unchanged = content_then.iter().all(|(key, digest)| content_now.get(key) == Some(digest));
     let handed_out =
         |(id, one): (String, Previous)| (id, HandedOut { user: one.user, expires_at: one.expires_at });
-    Some(Found {
-        written: Written {
+    Some(CredentialSecret {
+        written: CredentialRecord {
             current: text(ID)?.to_owned(),
             user: text(USER)?.to_owned(),
             issued_at: time(ISSUED_AT)?,
@@ -86,7 +86,7 @@ pub fn manifest(
     purpose: Purpose,
     id: &ObjectId,
     cluster: &str,
-    written: &Written,
+    written: &CredentialRecord,
     place: &str,
     data: Map<String, Value>,
 ) -> Value {

@@ -19,7 +19,7 @@ pub struct HandedOut {
 
 /// What the Secret says beside the credential itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Written {
+pub struct CredentialRecord {
     /// The id of the credential that it holds.
     pub current: String,
     /// Whose that is.
@@ -63,7 +63,7 @@ pub enum Wish {
 
 /// Everything that is decided on.
 #[derive(Debug, Clone)]
-pub struct Facts {
+pub struct CredentialFacts {
     pub now: Timestamp,
     /// Whether it is wanted.
     pub wish: Wish,
@@ -74,7 +74,7 @@ pub struct Facts {
     /// What the cloud has of that user.
     pub issued: Vec<Issued>,
     /// What the Secret says; `None` without a Secret.
-    pub written: Option<Written>,
+    pub written: Option<CredentialRecord>,
     /// Ids that a Secret held, from a record outside of the Secret. They count where there is no Secret: a credential
     /// that no Secret ever held cannot be in use, because its secret part is lost.
     pub remembered: BTreeSet<String>,
@@ -84,7 +84,7 @@ pub struct Facts {
 
 /// What is done next.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Step {
+pub enum CredentialStep {
     /// Make one that ends then, and write it into the Secret together with these as `previous`.
     Issue {
         /// When it ends.
@@ -114,16 +114,16 @@ pub enum Rest {
     Gone,
 }
 
-impl Basis for Facts {
-    type Step = Step;
+impl Basis for CredentialFacts {
+    type Step = CredentialStep;
     type Rest = Rest;
 
-    fn next(&self) -> Next<Step, Rest> {
+    fn next(&self) -> Next<CredentialStep, Rest> {
         match self.wish {
             // Credentials first: while there is a Secret, somebody finds them.
             Wish::Remove => match (self.issued.first(), &self.written) {
-                (Some(one), _) => Next::Step(Step::Revoke(one.id.clone())),
-                (None, Some(_)) => Next::Step(Step::RemoveSecret),
+                (Some(one), _) => Next::Step(CredentialStep::Revoke(one.id.clone())),
+                (None, Some(_)) => Next::Step(CredentialStep::RemoveSecret),
                 (None, None) => Next::Rest(Rest::Gone),
             },
             Wish::Keep => match &self.written {
@@ -135,13 +135,13 @@ impl Basis for Facts {
 }
 
 /// When the next one is to be made: two thirds of its life after it was made.
-pub fn renewal(written: &Written) -> Timestamp {
+pub fn renewal(written: &CredentialRecord) -> Timestamp {
     two_thirds(written.issued_at, written.expires_at)
 }
 
-fn begin(facts: &Facts) -> Step {
+fn begin(facts: &CredentialFacts) -> CredentialStep {
     if let Some(orphan) = facts.issued.iter().find(|one| !facts.remembered.contains(&one.id)) {
-        return Step::Revoke(orphan.id.clone());
+        return CredentialStep::Revoke(orphan.id.clone());
     }
     // Somebody may work with what a Secret held that is gone.
     let handed_out = |one: &Issued| {
@@ -151,11 +151,11 @@ fn begin(facts: &Facts) -> Step {
     issue(facts, facts.issued.iter().map(handed_out).collect())
 }
 
-fn keep(facts: &Facts, written: &Written) -> Next<Step, Rest> {
+fn keep(facts: &CredentialFacts, written: &CredentialRecord) -> Next<CredentialStep, Rest> {
     let is_named = |id: &str| written.current == id || written.previous.contains_key(id);
     // Made by somebody who died before writing it down: nobody has its secret.
     if let Some(orphan) = facts.issued.iter().find(|one| !is_named(&one.id)) {
-        return Next::Step(Step::Revoke(orphan.id.clone()));
+        return Next::Step(CredentialStep::Revoke(orphan.id.clone()));
     }
     let current = HandedOut { user: written.user.clone(), expires_at: written.expires_at };
     let renewal = renewal(written);
@@ -170,7 +170,7 @@ fn keep(facts: &Facts, written: &Written) -> Next<Step, Rest> {
     }
     let ended = |one: &&Issued| one.id != written.current && !facts.lives(one);
     if let Some(ended) = facts.issued.iter().find(ended) {
-        return Next::Step(Step::Revoke(ended.id.clone()));
+        return Next::Step(CredentialStep::Revoke(ended.id.clone()));
     }
     let behind: Vec<String> = facts
         .consumers
@@ -180,7 +180,7 @@ fn keep(facts: &Facts, written: &Written) -> Next<Step, Rest> {
         .collect();
     let old = facts.issued.iter().find(|one| written.previous.contains_key(&one.id));
     if let Some(old) = old.filter(|_| behind.is_empty()) {
-        return Next::Step(Step::Revoke(old.id.clone()));
+        return Next::Step(CredentialStep::Revoke(old.id.clone()));
     }
     let mut left = written.previous.clone();
     // A credential of another user cannot be deleted here. It is named for as long as somebody may work with it, so
@@ -189,16 +189,16 @@ fn keep(facts: &Facts, written: &Written) -> Next<Step, Rest> {
     if left == written.previous {
         Next::Rest(Rest::Wait { until: renewal, behind })
     } else {
-        Next::Step(Step::Forget(left))
+        Next::Step(CredentialStep::Forget(left))
     }
 }
 
-fn issue(facts: &Facts, previous: BTreeMap<String, HandedOut>) -> Step {
+fn issue(facts: &CredentialFacts, previous: BTreeMap<String, HandedOut>) -> CredentialStep {
     let expires_at = facts.now.saturating_add(facts.lifetime).unwrap_or(Timestamp::MAX);
-    Step::Issue { expires_at, previous }
+    CredentialStep::Issue { expires_at, previous }
 }
 
-impl Facts {
+impl CredentialFacts {
     fn lives(&self, one: &Issued) -> bool {
         one.expires_at.is_none_or(|end| self.now < end)
     }

@@ -17,7 +17,7 @@ struct Town {
     keystone: BTreeMap<String, HandedOut>,
     /// Who makes credentials now.
     user: String,
-    secret: Option<Written>,
+    secret: Option<CredentialRecord>,
     consumers: BTreeMap<String, Option<String>>,
     made: u32,
     /// Writes so far, and after which one the process dies.
@@ -39,8 +39,8 @@ impl Town {
         Self { now: Timestamp::UNIX_EPOCH, dies_after, consumers, user, ..Self::default() }
     }
 
-    fn facts(&self, wish: Wish) -> Facts {
-        Facts {
+    fn facts(&self, wish: Wish) -> CredentialFacts {
+        CredentialFacts {
             now: self.now,
             wish,
             lifetime: DAY * 30,
@@ -85,15 +85,15 @@ impl Town {
         }
     }
 
-    fn perform(&mut self, step: Step, wish: Wish) -> Result<(), Dead> {
+    fn perform(&mut self, step: CredentialStep, wish: Wish) -> Result<(), Dead> {
         match step {
-            Step::Issue { expires_at, previous } => {
+            CredentialStep::Issue { expires_at, previous } => {
                 self.made += 1;
                 let id = format!("c{}", self.made);
                 let user = self.user.clone();
                 self.keystone.insert(id.clone(), HandedOut { user: user.clone(), expires_at });
                 self.write(format!("make {id}"), wish)?;
-                self.secret = Some(Written {
+                self.secret = Some(CredentialRecord {
                     current: id.clone(),
                     user,
                     issued_at: self.now,
@@ -103,15 +103,15 @@ impl Town {
                 });
                 self.write(format!("write {id}"), wish)?;
             }
-            Step::Revoke(id) => {
+            CredentialStep::Revoke(id) => {
                 assert!(self.keystone.remove(&id).is_some(), "{id}");
                 self.write(format!("revoke {id}"), wish)?;
             }
-            Step::Forget(previous) => {
+            CredentialStep::Forget(previous) => {
                 self.secret.as_mut().unwrap().previous = previous;
                 self.write("forget".to_owned(), wish)?;
             }
-            Step::RemoveSecret => {
+            CredentialStep::RemoveSecret => {
                 self.secret = None;
                 self.write("remove the Secret".to_owned(), wish)?;
             }
@@ -254,10 +254,10 @@ fn a_credential_that_no_secret_held_is_deleted_even_with_unknown_consumers() {
     let mut town = Town::new(Some(1));
     // A consumer whose credential is unknown, from the first moment on.
     let unknown = Consumer { what: "ccm".to_owned(), on: None };
-    let facts = |town: &Town| Facts { consumers: vec![unknown.clone()], ..town.facts(Wish::Keep) };
+    let facts = |town: &Town| CredentialFacts { consumers: vec![unknown.clone()], ..town.facts(Wish::Keep) };
     let Next::Step(step) = facts(&town).next() else { unreachable!() };
     assert!(town.perform(step, Wish::Keep).is_err(), "it dies before it writes the Secret");
-    assert_eq!(facts(&town).next(), Next::Step(Step::Revoke("c1".to_owned())));
+    assert_eq!(facts(&town).next(), Next::Step(CredentialStep::Revoke("c1".to_owned())));
 }
 
 #[test]
@@ -301,14 +301,14 @@ fn the_user_who_makes_them_may_change_and_change_back() {
 }
 
 /// Made on day 0 for 30 days; it is now day `day`.
-fn table(day: i32) -> Facts {
-    Facts {
+fn table(day: i32) -> CredentialFacts {
+    CredentialFacts {
         now: Timestamp::UNIX_EPOCH + DAY * day,
         wish: Wish::Keep,
         lifetime: DAY * 30,
         user: "ops".to_owned(),
         issued: vec![issued("c1", 30)],
-        written: Some(Written {
+        written: Some(CredentialRecord {
             current: "c1".to_owned(),
             user: "ops".to_owned(),
             issued_at: Timestamp::UNIX_EPOCH,
@@ -336,7 +336,7 @@ fn handed(all: &[(&str, &str, i32)]) -> BTreeMap<String, HandedOut> {
     all.iter().map(one).collect()
 }
 
-fn written(change: impl FnOnce(&mut Written)) -> Option<Written> {
+fn written(change: impl FnOnce(&mut CredentialRecord)) -> Option<CredentialRecord> {
     let mut written = table(0).written;
     if let Some(written) = &mut written {
         change(written);
@@ -351,15 +351,15 @@ fn on(what: &str, id: Option<&str>) -> Consumer {
 #[test]
 fn what_comes_next_of_a_credential_follows_from_what_is_there() {
     let issue = |expires: i32, previous: &[(&str, &str, i32)]| {
-        Next::Step(Step::Issue { expires_at: at(expires), previous: handed(previous) })
+        Next::Step(CredentialStep::Issue { expires_at: at(expires), previous: handed(previous) })
     };
-    let revoke = |id: &str| Next::Step(Step::Revoke(id.to_owned()));
+    let revoke = |id: &str| Next::Step(CredentialStep::Revoke(id.to_owned()));
     let wait = |behind: &[&str]| {
         let behind = behind.iter().map(|one| (*one).to_owned()).collect();
         Next::Rest(Rest::Wait { until: at(20), behind })
     };
     // c2 is the new one; c1 was before.
-    let renewed = |consumers: Vec<Consumer>| Facts {
+    let renewed = |consumers: Vec<Consumer>| CredentialFacts {
         issued: vec![issued("c1", 20), issued("c2", 30)],
         written: written(|one| {
             one.current = "c2".to_owned();
@@ -368,23 +368,23 @@ fn what_comes_next_of_a_credential_follows_from_what_is_there() {
         consumers,
         ..table(1)
     };
-    let theirs = |change: fn(&mut Written)| Facts { written: written(change), ..table(1) };
-    let gone = Facts { wish: Wish::Remove, ..table(1) };
-    let rows: Vec<(&str, Facts, Next<Step, Rest>)> = vec![
+    let theirs = |change: fn(&mut CredentialRecord)| CredentialFacts { written: written(change), ..table(1) };
+    let gone = CredentialFacts { wish: Wish::Remove, ..table(1) };
+    let rows: Vec<(&str, CredentialFacts, Next<CredentialStep, Rest>)> = vec![
         ("all is well", table(1), wait(&[])),
         ("the day before two thirds", table(19), wait(&[])),
         ("two thirds are over", table(20), issue(50, &[("c1", "ops", 30)])),
         ("it has ended", table(30), issue(60, &[])),
-        ("there is nothing", Facts { issued: vec![], written: None, ..table(1) }, issue(31, &[])),
-        ("no Secret ever held it", Facts { written: None, ..table(1) }, revoke("c1")),
+        ("there is nothing", CredentialFacts { issued: vec![], written: None, ..table(1) }, issue(31, &[])),
+        ("no Secret ever held it", CredentialFacts { written: None, ..table(1) }, revoke("c1")),
         (
             "the Secret that held it is gone",
-            Facts { written: None, remembered: BTreeSet::from(["c1".to_owned()]), ..table(1) },
+            CredentialFacts { written: None, remembered: BTreeSet::from(["c1".to_owned()]), ..table(1) },
             issue(31, &[("c1", "ops", 30)]),
         ),
         (
             "Secrets held it, and one that nobody wrote down",
-            Facts {
+            CredentialFacts {
                 issued: vec![issued("c1", 30), issued("c9", 30)],
                 written: None,
                 remembered: BTreeSet::from(["c1".to_owned()]),
@@ -394,10 +394,10 @@ fn what_comes_next_of_a_credential_follows_from_what_is_there() {
         ),
         (
             "somebody died before writing it down",
-            Facts { issued: vec![issued("c1", 30), issued("c9", 30)], ..table(1) },
+            CredentialFacts { issued: vec![issued("c1", 30), issued("c9", 30)], ..table(1) },
             revoke("c9"),
         ),
-        ("somebody deleted it", Facts { issued: vec![], ..table(1) }, issue(31, &[])),
+        ("somebody deleted it", CredentialFacts { issued: vec![], ..table(1) }, issue(31, &[])),
         (
             "the Secret was changed",
             theirs(|one| one.state = WrittenState::Outdated),
@@ -405,12 +405,12 @@ fn what_comes_next_of_a_credential_follows_from_what_is_there() {
         ),
         (
             "another user makes them now",
-            Facts { user: "other".to_owned(), issued: vec![], ..table(1) },
+            CredentialFacts { user: "other".to_owned(), issued: vec![], ..table(1) },
             issue(31, &[("c1", "ops", 30)]),
         ),
         (
             "it never ends",
-            Facts { issued: vec![Issued { expires_at: None, ..issued("c1", 0) }], ..table(1) },
+            CredentialFacts { issued: vec![Issued { expires_at: None, ..issued("c1", 0) }], ..table(1) },
             wait(&[]),
         ),
         ("nobody works with the earlier one", renewed(vec![on("ccm", Some("c2"))]), revoke("c1")),
@@ -420,17 +420,17 @@ fn what_comes_next_of_a_credential_follows_from_what_is_there() {
         ("one of two lags", renewed(vec![on("ccm", Some("c2")), on("csi", Some("c1"))]), wait(&["csi"])),
         (
             "the earlier one has ended, whoever works with it",
-            Facts { now: at(20), ..renewed(vec![on("csi", Some("c1"))]) },
+            CredentialFacts { now: at(20), ..renewed(vec![on("csi", Some("c1"))]) },
             issue(50, &[("c2", "ops", 30)]),
         ),
         (
             "the earlier one is gone",
-            Facts { issued: vec![issued("c2", 30)], ..renewed(vec![]) },
-            Next::Step(Step::Forget(BTreeMap::new())),
+            CredentialFacts { issued: vec![issued("c2", 30)], ..renewed(vec![]) },
+            Next::Step(CredentialStep::Forget(BTreeMap::new())),
         ),
         (
             "another user's is named while somebody lags",
-            Facts {
+            CredentialFacts {
                 issued: vec![issued("c2", 30)],
                 written: written(|one| {
                     one.current = "c2".to_owned();
@@ -443,7 +443,7 @@ fn what_comes_next_of_a_credential_follows_from_what_is_there() {
         ),
         (
             "another user's is forgotten once nobody lags",
-            Facts {
+            CredentialFacts {
                 issued: vec![issued("c2", 30)],
                 written: written(|one| {
                     one.current = "c2".to_owned();
@@ -451,11 +451,15 @@ fn what_comes_next_of_a_credential_follows_from_what_is_there() {
                 }),
                 ..table(1)
             },
-            Next::Step(Step::Forget(BTreeMap::new())),
+            Next::Step(CredentialStep::Forget(BTreeMap::new())),
         ),
         ("the cluster is gone: credentials first", gone.clone(), revoke("c1")),
-        ("then the Secret", Facts { issued: vec![], ..gone.clone() }, Next::Step(Step::RemoveSecret)),
-        ("then nothing", Facts { issued: vec![], written: None, ..gone }, Next::Rest(Rest::Gone)),
+        (
+            "then the Secret",
+            CredentialFacts { issued: vec![], ..gone.clone() },
+            Next::Step(CredentialStep::RemoveSecret),
+        ),
+        ("then nothing", CredentialFacts { issued: vec![], written: None, ..gone }, Next::Rest(Rest::Gone)),
     ];
     for (when, facts, expected) in rows {
         assert_eq!(facts.next(), expected, "{when}");

@@ -6,17 +6,17 @@ use capstan_ports::{CloudError, LiveError};
 
 /// Why, in a word and a sentence.
 #[derive(Debug, Clone)]
-pub struct Trouble {
+pub struct CredentialError {
     /// A CamelCase word of a closed set.
     pub kind: &'static str,
     /// What was found and what to do; no byte of a credential.
     pub message: String,
-    cause: Cause,
+    cause: CredentialCause,
 }
 
 /// Who did not do their part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Cause {
+enum CredentialCause {
     /// The cloud does not answer: it passes by itself.
     CloudAway,
     /// The cloud refuses, or what is asked with cannot be used.
@@ -25,48 +25,48 @@ enum Cause {
     Here,
 }
 
-impl Trouble {
+impl CredentialError {
     /// The management cluster, or an object there, is the cause.
     pub fn here(kind: &'static str, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), cause: Cause::Here }
+        Self { kind, message: message.into(), cause: CredentialCause::Here }
     }
 
     /// What is asked with cannot be used.
     pub fn login(message: impl Into<String>) -> Self {
-        Self { kind: "CloudCredentialUnusable", message: message.into(), cause: Cause::Login }
+        Self { kind: "CloudCredentialUnusable", message: message.into(), cause: CredentialCause::Login }
     }
 
     /// The cloud took longer than it may.
     pub fn too_slow(cloud: &str, bound: Duration) -> Self {
         let message = format!("the cloud `{cloud}` takes longer than {} s", bound.as_secs());
-        Self { kind: "CloudNotAnswered", message, cause: Cause::CloudAway }
+        Self { kind: "CloudNotAnswered", message, cause: CredentialCause::CloudAway }
     }
 
     /// Whether the cloud was asked in vain, and is to be left alone for a while.
     pub fn is_of_cloud(&self) -> bool {
-        self.cause != Cause::Here
+        self.cause != CredentialCause::Here
     }
 
     /// Whether it passes without anybody doing something.
     pub fn passes(&self) -> bool {
-        self.cause == Cause::CloudAway
+        self.cause == CredentialCause::CloudAway
     }
 }
 
-impl From<LiveError> for Trouble {
+impl From<LiveError> for CredentialError {
     fn from(error: LiveError) -> Self {
         let kind = error.refusal().map_or("NotAnswered", |refusal| refusal.kind.as_str());
         Self::here(kind, error.to_string())
     }
 }
 
-impl From<CloudError> for Trouble {
+impl From<CloudError> for CredentialError {
     fn from(error: CloudError) -> Self {
         let (kind, cause) = match &error {
-            CloudError::Refused(_) => ("CloudLoginRefused", Cause::Login),
-            CloudError::Unusable(_) => ("CloudCredentialUnusable", Cause::Login),
-            CloudError::HostNotAllowed { .. } => ("CloudNotAnswered", Cause::Login),
-            CloudError::Unanswered(_) => ("CloudNotAnswered", Cause::CloudAway),
+            CloudError::Refused(_) => ("CloudLoginRefused", CredentialCause::Login),
+            CloudError::Unusable(_) => ("CloudCredentialUnusable", CredentialCause::Login),
+            CloudError::HostNotAllowed { .. } => ("CloudNotAnswered", CredentialCause::Login),
+            CloudError::Unanswered(_) => ("CloudNotAnswered", CredentialCause::CloudAway),
         };
         Self { kind, message: error.to_string(), cause }
     }

@@ -10,7 +10,7 @@ use capstan_hosts::host::Host;
 use capstan_hosts::selector::{HostDeployPolicy, Labels};
 use capstan_hosts::services::dex::Connectors;
 use capstan_hosts::services::issuer::{Authority, NoLogin};
-use capstan_ports::{ApiKind, Change, LiveChange};
+use capstan_ports::{ApiKind, LiveChange, ObjectChange};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -84,7 +84,7 @@ impl HostMemory {
         }
         if kind(&templates()) {
             // What its controller reports of a template says nothing of its selector.
-            let is_news = change.change != Change::Status;
+            let is_news = change.change != ObjectChange::Status;
             if is_news {
                 self.templates = None;
             }
@@ -97,7 +97,7 @@ impl HostMemory {
                 && live["metadata"]["name"] == change.object.name.as_str()
         });
         let is_news = match (change.change, live) {
-            (Change::Deleted, live) => live.is_some(),
+            (ObjectChange::Deleted, live) => live.is_some(),
             (_, Some(live)) => live["metadata"]["resourceVersion"] != change.resource_version.as_str(),
             (_, None) => true,
         };
@@ -183,7 +183,7 @@ fn is_news<'m>(change: &LiveChange, mut known: impl Iterator<Item = &'m Metadata
     let namespace = change.object.namespace.as_deref().unwrap_or_default();
     let held = known.find(|held| held.name == change.object.name && held.namespace == namespace);
     match (change.change, held) {
-        (Change::Deleted, held) => held.is_some(),
+        (ObjectChange::Deleted, held) => held.is_some(),
         (_, Some(held)) => held.resource_version != change.resource_version,
         (_, None) => true,
     }

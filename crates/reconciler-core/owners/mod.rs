@@ -15,11 +15,11 @@
 //! | `trouble` | why there is no key |
 
 mod asked;
+pub mod condition;
 pub mod secret;
 mod step;
 #[cfg(test)]
 mod tests;
-pub mod told;
 mod trouble;
 
 pub use asked::OwnersRequest;

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::ports::ProviderPorts;
 use super::sources::ProviderSources;
-use capstan_ports::{ApiObject, Change, LiveChange, LiveError};
+use capstan_ports::{ApiObject, LiveChange, LiveError, ObjectChange};
 use capstan_reconciler_core::providers::halted::may_not;
 use capstan_reconciler_core::providers::member::PassMember;
 use capstan_reconciler_core::providers::members::Members;
@@ -39,7 +39,7 @@ impl ProviderMemory {
         if id.group == GROUP {
             // Their status is Capstan's own.
             let known = self.members.as_ref().and_then(|members| members.member(id)?.object.as_ref());
-            let is_news = change.change != Change::Status
+            let is_news = change.change != ObjectChange::Status
                 && known.is_none_or(|known| {
                     is_later(&change.resource_version, text(known, "/metadata/resourceVersion"))
                 });

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use capstan_live::installing::pass::{Step, next};
+use capstan_live::installing::pass::{ProviderStep, next};
 use capstan_live::installing::{Deletion, FailedCheck};
 use capstan_model::object::ObjectId;
 
@@ -59,7 +59,7 @@ pub async fn pass(
     // The provider that was checked just now for an installation by another tool.
     let mut checked: Option<ObjectId> = None;
     let mut outcome = ProviderPassOutcome { again: members.again, ..ProviderPassOutcome::default() };
-    let (mut last, mut repeated): (Option<(ObjectId, Step)>, usize) = (None, 0);
+    let (mut last, mut repeated): (Option<(ObjectId, ProviderStep)>, usize) = (None, 0);
     let (facts, decision) = loop {
         ports.watch(members.posts());
         let facts = look(ports, &members, &mut memory.sights).await?;
@@ -143,21 +143,21 @@ pub async fn preview(
 }
 
 /// A step, for the log, and for the status of a provider of which it is undone again and again.
-fn words(step: &Step) -> String {
+fn words(step: &ProviderStep) -> String {
     match step {
-        Step::Note(record) => format!("noted: {}", record.phase.as_str()),
-        Step::Migrate { definition, versions } => {
+        ProviderStep::Note(record) => format!("noted: {}", record.phase.as_str()),
+        ProviderStep::Migrate { definition, versions } => {
             format!("migrating {definition} from {}", versions.join(", "))
         }
-        Step::Scale(deployments) => {
+        ProviderStep::Scale(deployments) => {
             let each =
                 deployments.iter().map(|one| format!("{}/{} to {}", one.namespace, one.name, one.replicas));
             format!("scaling {}", each.collect::<Vec<_>>().join(", "))
         }
-        Step::Apply { stage, objects, .. } => format!("applying {} {}", objects.len(), stage.words()),
-        Step::Ask { webhooks, .. } => format!("asking {} webhook configurations", webhooks.len()),
-        Step::Delete(objects) => format!("deleting {} objects", objects.len()),
-        Step::Forget => "forgotten".to_owned(),
+        ProviderStep::Apply { stage, objects, .. } => format!("applying {} {}", objects.len(), stage.words()),
+        ProviderStep::Ask { webhooks, .. } => format!("asking {} webhook configurations", webhooks.len()),
+        ProviderStep::Delete(objects) => format!("deleting {} objects", objects.len()),
+        ProviderStep::Forget => "forgotten".to_owned(),
     }
 }
 
@@ -178,7 +178,7 @@ mod tests {
             (InstallPhase::Removing, "noted: Removing"),
         ] {
             assert_eq!(
-                words(&Step::Note(Box::new(ProviderRecord { phase, ..ProviderRecord::default() }))),
+                words(&ProviderStep::Note(Box::new(ProviderRecord { phase, ..ProviderRecord::default() }))),
                 said
             );
             assert_eq!(serde_json::to_value(phase).unwrap(), phase.as_str());

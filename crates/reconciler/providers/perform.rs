@@ -2,7 +2,7 @@
 
 use capstan_live::applying::{RefusalKind, sent_new, sent_over};
 use capstan_live::installing::pass::{
-    InstallPhase, ProviderRecord, Step, Stopped, is_definition, superseded, wait,
+    InstallPhase, ProviderRecord, ProviderStep, Stopped, is_definition, superseded, wait,
 };
 use capstan_model::object::ObjectId;
 use futures_util::{StreamExt as _, stream};
@@ -33,11 +33,11 @@ pub(super) async fn perform(
     members: &mut Members,
     sights: &mut Sights,
     id: &ObjectId,
-    step: Step,
+    step: ProviderStep,
 ) -> Result<Performed, LiveError> {
     let Some(member) = members.member(id) else { return Ok(Performed::Done) };
     let done = match step {
-        Step::Note(record) => {
+        ProviderStep::Note(record) => {
             if record.phase != InstallPhase::Removing
                 && record.is_under_way()
                 && let Some(held) = hold(ports, by, member).await?
@@ -47,18 +47,20 @@ pub(super) async fn perform(
             }
             return note(ports, by, members, id, &record).await.map(|()| Performed::Done);
         }
-        Step::Ask { webhooks, then } => {
+        ProviderStep::Ask { webhooks, then } => {
             if let Some(why) = webhooks::ask(ports, by, members, &member.namespace, &webhooks).await? {
                 return waits(ports, by, members, id, why).await;
             }
             return note(ports, by, members, id, &then).await.map(|()| Performed::Done);
         }
-        Step::Migrate { definition, versions } => {
+        ProviderStep::Migrate { definition, versions } => {
             sights.forget(&definition);
             said(migrate::migrate(ports, by, &definition, &versions).await)
         }
-        Step::Scale(deployments) => said(scale(ports, by, id, sights, &deployments).await.map(|()| None)),
-        Step::Apply { objects, untried, .. } => {
+        ProviderStep::Scale(deployments) => {
+            said(scale(ports, by, id, sights, &deployments).await.map(|()| None))
+        }
+        ProviderStep::Apply { objects, untried, .. } => {
             let (applied, outcome) = apply(ports, by, member, sights, &objects, &untried).await;
             let outcome = said(outcome.map(|()| None));
             if let Ok(Some(_)) = &outcome
@@ -68,8 +70,8 @@ pub(super) async fn perform(
             }
             outcome
         }
-        Step::Delete(objects) => said(delete(ports, by, id, sights, &objects).await.map(|()| None)),
-        Step::Forget => {
+        ProviderStep::Delete(objects) => said(delete(ports, by, id, sights, &objects).await.map(|()| None)),
+        ProviderStep::Forget => {
             let_go(ports, by, member).await?;
             if let Some(remembered) = &member.remembered
                 && records::forget(ports, by, remembered).await? == Deleted::Changed
@@ -96,7 +98,7 @@ async fn waits(
 ) -> Result<Performed, LiveError> {
     let record = members.member(id).and_then(|member| member.remembered.as_ref()).map(|one| &one.record);
     let waited = record.map(|record| wait(record, why.clone(), ports.patience()));
-    if let Some(Ok(Step::Note(record))) = waited {
+    if let Some(Ok(ProviderStep::Note(record))) = waited {
         note(ports, by, members, id, &record).await?;
     }
     Ok(Performed::Waits(why))

@@ -17,7 +17,7 @@ pub(super) fn is_refused(
     scopes: &Scopes,
 ) -> bool {
     let alone = Surroundings { folder: id, settings: fleet.settings(), scopes, neighbours: None };
-    fleet.tombstones(id).is_err()
+    fleet.own_settings(id).is_err()
         || !unusable(fleet, id, rendered).is_empty()
         || !boundary(rendered, home, &alone, &OwnerIndex::default()).is_empty()
 }

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use capstan_live::cloud::{Elsewhere, Need};
+use capstan_live::cloud::{Need, OtherProposal};
 use capstan_model::ids::ClusterId;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ use super::revision::Revision;
 use capstan_ports::{CloudAccount, Clouds, NoClouds};
 
 /// What a cluster asks of each account.
-pub(super) type Needs = Vec<(CloudAccount, Vec<Need>)>;
+pub(super) type AccountNeeds = Vec<(CloudAccount, Vec<Need>)>;
 
 /// How long a proposal's needs are remembered, where nobody tells whether it is open.
 const REMEMBERED: SignedDuration = SignedDuration::from_hours(24);
@@ -38,14 +38,14 @@ pub struct CloudPreflight {
 #[derive(Default)]
 struct Memory {
     /// Ordered by Fleet and cluster.
-    asked: Vec<Asked>,
+    asked: Vec<CloudQuestion>,
     /// The Fleets whose bot tells which proposals are open, in this process.
     told: BTreeSet<String>,
 }
 
 /// What the head of a proposal needs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Asked {
+struct CloudQuestion {
     fleet: String,
     cluster: ClusterId,
     /// The bot's id of the question.
@@ -53,7 +53,7 @@ struct Asked {
     commit: String,
     /// What tells that a folder asks for the same in two commits.
     print: Option<String>,
-    needs: Needs,
+    needs: AccountNeeds,
     at: Timestamp,
 }
 
@@ -64,7 +64,7 @@ impl Memory {
             Some(text) => serde_json::from_str(&text).map_err(|error| error.to_string()),
             None => Ok(Vec::new()),
         });
-        let mut asked: Vec<Asked> = read.unwrap_or_else(|error| {
+        let mut asked: Vec<CloudQuestion> = read.unwrap_or_else(|error| {
             tracing::warn!(%error, "the cloud requirements of proposals cannot be read: Capstan computes them again");
             Vec::new()
         });
@@ -79,7 +79,7 @@ impl Memory {
         }
     }
 
-    fn is_open(&self, one: &Asked, now: Timestamp) -> bool {
+    fn is_open(&self, one: &CloudQuestion, now: Timestamp) -> bool {
         self.told.contains(&one.fleet) || now.duration_since(one.at) < REMEMBERED
     }
 }
@@ -145,11 +145,11 @@ impl CloudPreflight {
         clusters: &BTreeSet<&ClusterId>,
         account: &CloudAccount,
         now: Timestamp,
-    ) -> Vec<Elsewhere> {
+    ) -> Vec<OtherProposal> {
         let memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(memory) = memory.as_ref() else { return Vec::new() };
         let fleet = fleet.key.to_string();
-        let counts = |one: &&Asked| {
+        let counts = |one: &&CloudQuestion| {
             let is_own = one.fleet == fleet;
             let is_asked_now = is_own && clusters.contains(&one.cluster);
             // What the default branch has by now is in use, or on its way there.
@@ -157,11 +157,11 @@ impl CloudPreflight {
             let is_merged = is_own && one.print.is_some() && print() == one.print;
             !is_asked_now && !is_merged && memory.is_open(one, now)
         };
-        let of = |one: &Asked| -> Vec<Elsewhere> {
+        let of = |one: &CloudQuestion| -> Vec<OtherProposal> {
             let commit: String = one.commit.chars().take(7).collect();
             let who = format!("{} at {commit}", one.cluster);
             let needs = one.needs.iter().filter(|(other, _)| other.shares_quotas_with(account));
-            needs.map(|(_, needs)| Elsewhere { who: who.clone(), needs: needs.clone() }).collect()
+            needs.map(|(_, needs)| OtherProposal { who: who.clone(), needs: needs.clone() }).collect()
         };
         memory.asked.iter().filter(counts).flat_map(of).collect()
     }
@@ -171,11 +171,11 @@ impl CloudPreflight {
         &self,
         fleet: &FleetRecord,
         (question, head): (&str, &Revision),
-        needed: Vec<(&ClusterId, Needs)>,
+        needed: Vec<(&ClusterId, AccountNeeds)>,
         now: Timestamp,
     ) {
         let fleet = fleet.key.to_string();
-        let new = needed.into_iter().map(|(cluster, needs)| Asked {
+        let new = needed.into_iter().map(|(cluster, needs)| CloudQuestion {
             fleet: fleet.clone(),
             cluster: cluster.clone(),
             question: question.to_owned(),
@@ -184,11 +184,12 @@ impl CloudPreflight {
             needs,
             at: now,
         });
-        let new: Vec<Asked> = new.collect();
+        let new: Vec<CloudQuestion> = new.collect();
         self.change(|memory| {
             let mut kept = std::mem::take(&mut memory.asked);
-            let is_new =
-                |one: &Asked| new.iter().any(|new| new.fleet == one.fleet && new.cluster == one.cluster);
+            let is_new = |one: &CloudQuestion| {
+                new.iter().any(|new| new.fleet == one.fleet && new.cluster == one.cluster)
+            };
             kept.retain(|one| memory.is_open(one, now) && !is_new(one));
             let room = MOST_REMEMBERED.saturating_sub(kept.len());
             kept.extend(new.into_iter().filter(|one| !one.needs.is_empty()).take(room));

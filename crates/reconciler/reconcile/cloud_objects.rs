@@ -47,12 +47,12 @@ impl ClusterInHand<'_> {
             if let Some(over) = (self.request.is_over)() {
                 return Ok(Some(ReconcileEnd::Interrupted(over)));
             }
-            anew.push(self.make_anew(observed, &one).await?);
+            anew.push(self.recreate(observed, &one).await?);
         }
         Ok((!anew.is_empty()).then_some(ReconcileEnd::Waiting(anew)))
     }
 
-    async fn make_anew(&mut self, observed: &Observation, one: &GivenUp<'_>) -> Result<Reason, LiveError> {
+    async fn recreate(&mut self, observed: &Observation, one: &GivenUp<'_>) -> Result<Reason, LiveError> {
         let id = &one.object.id;
         let told = |message: String| {
             Reason::of_object("CloudObjectMadeAnew", message, one.object, &FieldPath::root())
@@ -64,7 +64,7 @@ impl ClusterInHand<'_> {
                 one.words
             )));
         };
-        self.status.inventory.make_anew(id);
+        self.status.inventory.count_recreation(id);
         let times = self.status.inventory.get(id).map_or(0, |entry| entry.made_anew);
         self.save().await?;
         tracing::info!(cluster = %self.request.id, object = %id, times, words = one.words, "recreated: its creation failed");
@@ -91,11 +91,11 @@ fn refusal(one: &GivenUp<'_>, is_others: bool) -> Option<Reason> {
             "its creation failed, and so did that of its replacements: {}. Check the connection between ORC and the cloud, and delete the object: Capstan applies it again",
             one.words
         ),
-        AfterGivingUp::MadeAnew if is_others => format!(
+        AfterGivingUp::Recreated if is_others => format!(
             "its creation failed, and ORC does not retry it: {}. Another tool applies the object: delete it there",
             one.words
         ),
-        AfterGivingUp::MadeAnew => return None,
+        AfterGivingUp::Recreated => return None,
     };
     Some(Reason::of_object("CloudObjectGivenUp", message, one.object, &FieldPath::root()))
 }

@@ -19,16 +19,16 @@ use capstan_live::cloud::{
 use capstan_live::rollout::rollouts_live;
 use capstan_model::ids::ClusterId;
 use capstan_model::object::ObjectId;
-use capstan_plan::classes::Elsewhere as Classes;
+use capstan_plan::classes::ClassesElsewhere as Classes;
 use capstan_plan::templates::TemplateNames;
-use capstan_reconciler_core::credentials::Asked;
+use capstan_reconciler_core::credentials::CredentialRequest;
 use capstan_reconciler_core::preflight::add_of_cloud;
 use futures_util::{StreamExt as _, stream};
 use secrecy::SecretString;
 use serde_json::Value;
 
 use super::blocking::where_blocking_is_allowed;
-use super::cloud_memory::Needs;
+use super::cloud_memory::AccountNeeds;
 use super::dependencies::Ports;
 use super::kinds::kinds_of;
 use super::observation::Observation;
@@ -49,7 +49,7 @@ pub(super) struct CloudLook {
     /// What is not judged.
     unjudged: Vec<CloudReason>,
     /// Which credentials Capstan makes for it.
-    credentials: Asked,
+    credentials: CredentialRequest,
     objects: Vec<RenderedObject>,
 }
 
@@ -110,7 +110,7 @@ pub(super) async fn answer(
     for (at, look) in looks.iter().enumerate() {
         said.extend(look.unjudged.iter().map(|reason| (at, reason.clone())));
     }
-    let mut needed: Vec<Needs> = looks.iter().map(|_| Vec::new()).collect();
+    let mut needed: Vec<AccountNeeds> = looks.iter().map(|_| Vec::new()).collect();
     let mut accounts: BTreeMap<CloudAccount, AskedAccount<'_>> = BTreeMap::new();
     for (at, ask, session) in log_in(ports, looks).await {
         match session {
@@ -175,7 +175,7 @@ struct NotLoggedIn {
 
 impl NotLoggedIn {
     fn untold(kind: &'static str, why: impl Into<String>) -> Self {
-        Self { kind, weight: Weight::Untold, why: why.into() }
+        Self { kind, weight: Weight::Unknown, why: why.into() }
     }
 
     fn of(self, ask: &CloudAsk) -> CloudReason {
@@ -189,9 +189,9 @@ impl From<CloudError> for NotLoggedIn {
     fn from(error: CloudError) -> Self {
         let (kind, weight) = match &error {
             CloudError::Refused(_) => ("CloudLoginRefused", Weight::Impossible),
-            CloudError::Unusable(_) => ("CloudCredentialUnusable", Weight::Untold),
+            CloudError::Unusable(_) => ("CloudCredentialUnusable", Weight::Unknown),
             CloudError::HostNotAllowed { .. } | CloudError::Unanswered(_) => {
-                ("CloudNotAnswered", Weight::Untold)
+                ("CloudNotAnswered", Weight::Unknown)
             }
         };
         Self { kind, weight, why: error.to_string() }

@@ -5,7 +5,7 @@ use capstan_live::applying::AppliedInventory;
 use capstan_live::live_objects::LiveObjects;
 use capstan_model::ids::ClusterId;
 use capstan_plan::templates::{NamedTemplate, TemplateNames};
-use capstan_reconciler_core::credentials::{Asked, bears_mark, reserved};
+use capstan_reconciler_core::credentials::{CredentialRequest, bears_mark, reserved};
 use capstan_reconciler_core::owners;
 use jiff::Timestamp;
 use serde_json::Value;
@@ -36,7 +36,7 @@ pub(super) struct Observation {
     /// Who installs what the folder asks for, where it is a provider set.
     pub(super) set: Option<ObservedSet>,
     /// Which credentials of a cloud it asks for.
-    pub(super) credentials: Asked,
+    pub(super) credentials: CredentialRequest,
 }
 
 /// Renders, checks the boundary, names templates, and reads what is there. Writes nothing. Where a class was changed

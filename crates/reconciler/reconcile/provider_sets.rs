@@ -120,7 +120,7 @@ pub(super) fn note_components(
     if by(fleet.settings(), id) != Some(ProvidersBy::Capstan) {
         return Ok(());
     }
-    let records = fleet.recorded_components(id)?;
+    let records = fleet.own_settings(id)?.components;
     for object in objects.iter_mut().filter(|object| is_provider(&object.id)) {
         let Some(kind) = ProviderKind::parse(&object.id.kind) else { continue };
         let Some(record) = records.get(&kind.label(&object.id.name)) else { continue };

@@ -204,7 +204,7 @@ impl Revision {
         let subjects = subjects(&fleet, claimed.map(|(id, _)| id));
         let untried = view.trial.try_all(&fleet, subjects).map_err(Unusable::Untried)?;
         // A folder that names templates asks who else uses its classes.
-        fleet.leave_unread(untried.keys().cloned());
+        fleet.supplement_mut().unread.extend(untried.keys().cloned());
         let fleet = Arc::new(fleet);
         // Templates live under names of their own.
         let live_of = |id: &ClusterId, is_rendered: &dyn Fn(&ObjectId) -> bool| -> Vec<ObjectId> {
@@ -399,14 +399,16 @@ fn refused(failed: &TrialFailed) -> String {
     match failed {
         TrialFailed::TooLarge(why) => {
             format!(
-                "{why} Capstan applies and deletes nothing of it: revert the last change, or make it smaller"
+                "{why} Capstan applies none of its objects and deletes none: revert the last change, or make it smaller"
             )
         }
         TrialFailed::TooSlow { why, .. } => format!(
-            "{why} Capstan applies and deletes nothing of it: make it smaller, or allow more time in the reconciler's setting `render-timeout-seconds`"
+            "{why} Capstan applies none of its objects and deletes none: make it smaller, or allow more time in the reconciler's setting `render-timeout-seconds`"
         ),
         TrialFailed::Killed(why) | TrialFailed::Unavailable(why) => {
-            format!("{why} Until then, Capstan applies and deletes nothing of it: it retries in a moment")
+            format!(
+                "{why} Until then, Capstan applies none of its objects and deletes none: it retries in a moment"
+            )
         }
     }
 }

@@ -172,7 +172,7 @@ impl Reconciliation<'_> {
             return Ok(ReconcileEnd::Interrupted(Interruption::Unconfirmed));
         }
         let inventory = &self.of.status.inventory;
-        let changed_after = self.looked_at_clones();
+        let changed_after = self.clones_changed_after();
         let mut observed = observe(
             request.ports,
             request.fleet,
@@ -238,7 +238,7 @@ impl Reconciliation<'_> {
 
     /// Which changes of a class are worth a look at what was cloned from it: none, of a rollout that was done, that
     /// the topology controller has long taken up; a controller that is away shows in the class itself.
-    fn looked_at_clones(&self) -> Timestamp {
+    fn clones_changed_after(&self) -> Timestamp {
         let is_done =
             self.of.status.rollout.as_ref().is_some_and(|rollout| rollout.state == RolloutState::Done);
         if is_done { self.of.now.saturating_sub(TAKEN_UP).unwrap_or(Timestamp::MIN) } else { Timestamp::MIN }

@@ -40,7 +40,7 @@ use capstan_reconciler_core::reason::Reason;
 /// How many kinds that lose a version have their objects listed.
 const MOST_KINDS: usize = 40;
 /// How many missing rights are named one by one.
-const MOST_TOLD: usize = 20;
+const MOST_NAMED: usize = 20;
 /// What holds everywhere is asked here, where nobody grants anything to an installer.
 const ANYWHERE: &str = "kube-public";
 
@@ -125,7 +125,7 @@ pub(super) async fn look(
 
 /// What a set records of its components. A record that cannot be read is reported elsewhere.
 fn recorded(head: &Revision, id: &ClusterId) -> BTreeMap<String, Recorded> {
-    let records = head.fleet.recorded_components(id).unwrap_or_default();
+    let records = head.fleet.own_settings(id).unwrap_or_default().components;
     let of = |(label, record): (String, capstan_plan::settings::ComponentsRecord)| {
         (label, Recorded { version: record.version, sha256: record.sha256, place: None })
     };
@@ -147,7 +147,7 @@ async fn complete(
     let namespaces: BTreeSet<&str> = set.providers().iter().map(|one| one.namespace.as_str()).collect();
     for namespace in namespaces {
         let listed = live.list(by, &ApiKind::of_version("v1", "ConfigMap"), Some(namespace), &[]).await;
-        let listed = told(listed)?.unwrap_or_default();
+        let listed = unless_forbidden(listed)?.unwrap_or_default();
         held.extend(listed.into_iter().filter(|map| set.providers().iter().any(|one| one.reads(map))));
     }
     let mut versions = BTreeMap::new();
@@ -158,7 +158,7 @@ async fn complete(
             namespace: Some(provider.namespace.clone()),
             name: name.to_owned(),
         };
-        if let Some(found) = told(live.read(by, &secret).await)?.flatten() {
+        if let Some(found) = unless_forbidden(live.read(by, &secret).await)?.flatten() {
             let version = found.pointer("/metadata/resourceVersion").and_then(Value::as_str);
             versions.insert(provider.label(), version.unwrap_or_default().to_owned());
             held.push(found);
@@ -210,7 +210,7 @@ async fn complete(
 }
 
 /// An answer; `None` where the account may not have it.
-fn told<T>(answer: Result<T, LiveError>) -> Result<Option<T>, LiveError> {
+fn unless_forbidden<T>(answer: Result<T, LiveError>) -> Result<Option<T>, LiveError> {
     match answer {
         Ok(answer) => Ok(Some(answer)),
         Err(error) if error.refusal().is_some_and(|refusal| refusal.kind == RefusalKind::Forbidden) => {
@@ -314,10 +314,10 @@ async fn rights(
         As::Impersonated(account) => account.to_string(),
         As::Reconciler => "the reconciler".to_owned(),
     };
-    let left = lacking.len().saturating_sub(MOST_TOLD);
+    let left = lacking.len().saturating_sub(MOST_NAMED);
     let mut reasons: Vec<Reason> = lacking
         .iter()
-        .take(MOST_TOLD)
+        .take(MOST_NAMED)
         .map(|lacking| {
             let message = format!(
                 "{who} lacks `{lacking}`: apply what `capstan providers rights` prints before the merge"

@@ -19,7 +19,7 @@ use capstan_ports::{As, Contested, LiveError, ManagementCluster, Run};
 use capstan_reconciler_core::reason::Reason;
 
 /// How many refused objects are named one by one.
-const MOST_TOLD: usize = 20;
+const MOST_REASONS: usize = 20;
 /// Dry runs that are under way at a time.
 const TRIALS: usize = 4;
 
@@ -90,7 +90,7 @@ pub(super) async fn try_all(
             tried.hear(member, id, answer, is_brought, objects, knows_rights)?;
         }
     }
-    Ok(tried.told())
+    Ok(tried.into_reasons())
 }
 
 impl TriedObjects {
@@ -129,7 +129,7 @@ impl TriedObjects {
                 let doing = format!("trying {id}");
                 return Err(LiveError::Unreachable { doing, reason: why });
             }
-            _ if self.reasons.len() >= MOST_TOLD => self.more += 1,
+            _ if self.reasons.len() >= MOST_REASONS => self.more += 1,
             kind => {
                 let may_pass = waits || kind == RefusalKind::Webhook;
                 let severity = if may_pass { Severity::Warning } else { Severity::Error };
@@ -145,7 +145,7 @@ impl TriedObjects {
         Ok(())
     }
 
-    fn told(mut self) -> Vec<Reason> {
+    fn into_reasons(mut self) -> Vec<Reason> {
         match self.cert_manager {
             Some((why, true)) => {
                 let message =

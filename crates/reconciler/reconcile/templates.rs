@@ -18,7 +18,7 @@ use capstan_plan::templates::{LiveTemplate, NamedTemplate, Naming, TemplateNames
 use serde_json::Value;
 
 use super::blocking::where_blocking_is_allowed;
-use capstan_fleet::generator::{Fleet, Refused};
+use capstan_fleet::generator::{Fleet, Refused, name_templates};
 use capstan_ports::{ApiObject, As, LiveError, ManagementCluster};
 
 /// What naming the templates of a cluster gave.
@@ -93,7 +93,7 @@ impl Namer<'_> {
         let (fleet, cluster) = (Arc::clone(self.fleet), self.cluster.clone());
         let (mut rendered, names) = (plain.clone(), names.clone());
         where_blocking_is_allowed(move || {
-            let templates = fleet.name_templates(&cluster, &mut rendered, &names)?;
+            let templates = name_templates(&fleet, &cluster, &mut rendered, &names)?;
             Ok((rendered, templates))
         })
         .await

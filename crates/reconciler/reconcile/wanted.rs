@@ -133,9 +133,8 @@ fn applier(account: &ServiceAccountSpec, home: &FolderHome) -> Result<As, Unwant
 /// Renders a folder, or says why not.
 fn render(fleet: &Fleet, id: &ClusterId) -> Result<(RenderedFolder, Deletion, bool), Vec<Reason>> {
     let failed = |refused| vec![Reason::of_refused("RenderFailed", refused)];
-    let tombstones = fleet.tombstones(id).map_err(failed)?;
-    let cleanup = fleet.cleans_up(id).map_err(failed)?;
+    let settings = fleet.own_settings(id).map_err(failed)?;
     let rendered = fleet.render(id).map_err(failed)?;
     let unusable = unusable(fleet, id, &rendered);
-    if unusable.is_empty() { Ok((rendered, tombstones, cleanup)) } else { Err(unusable) }
+    if unusable.is_empty() { Ok((rendered, settings.delete, settings.cleanup)) } else { Err(unusable) }
 }

@@ -18,7 +18,8 @@ pub use record::{
     read_dashboard,
 };
 pub use words::{
-    BlockingConflict, CampaignStanding, Dashboard, Entry, closed_dashboard, dashboard_text, is_worth_telling,
+    BlockingConflict, CampaignStanding, Dashboard, ProposalEntry, closed_dashboard, dashboard_text,
+    is_worth_telling,
 };
 
 #[cfg(test)]

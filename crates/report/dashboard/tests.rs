@@ -16,8 +16,8 @@ fn id(target: &str) -> ProposalId {
     ProposalId::of_release(Target::parse(target).unwrap())
 }
 
-fn entry(target: &str, state: ProposalState, why: &str) -> Entry {
-    Entry {
+fn entry(target: &str, state: ProposalState, why: &str) -> ProposalEntry {
+    ProposalEntry {
         proposal: id(target),
         state,
         why: why.to_owned(),
@@ -29,7 +29,7 @@ fn entry(target: &str, state: ProposalState, why: &str) -> Entry {
     }
 }
 
-fn text(entries: &[Entry], record: &DashboardRecord) -> String {
+fn text(entries: &[ProposalEntry], record: &DashboardRecord) -> String {
     dashboard_text(&Dashboard { prefix: "/capstan", entries, campaigns: &[], record, trouble: None })
 }
 
@@ -94,14 +94,15 @@ fn every_state_has_its_place() {
 
 #[test]
 fn how_far_a_source_has_come_is_counted() {
-    let mut entries: Vec<Entry> = [Proposed, Approved, Waiting, Held, Blocked, Refused, Declined]
+    let mut entries: Vec<ProposalEntry> = [Proposed, Approved, Waiting, Held, Blocked, Refused, Declined]
         .into_iter()
         .enumerate()
         .map(|(at, state)| entry(&format!("g/{at}"), state, "Why."))
         .collect();
-    let done = Entry { at: Some("aws/v22.0.0".to_owned()), offered: None, ..entry("g/done", Current, "") };
-    let old = Entry { offered: None, ..entry("g/old", Pinned, "") };
-    entries.extend([done.clone(), Entry { proposal: id("g/done2"), ..done }, old]);
+    let done =
+        ProposalEntry { at: Some("aws/v22.0.0".to_owned()), offered: None, ..entry("g/done", Current, "") };
+    let old = ProposalEntry { offered: None, ..entry("g/old", Pinned, "") };
+    entries.extend([done.clone(), ProposalEntry { proposal: id("g/done2"), ..done }, old]);
     let found = text(&entries, &DashboardRecord::default());
     assert!(found.contains("| offered | done | open | waiting | needs somebody |\n"), "{found}");
     assert!(found.contains("| `aws/v22.0.0` | 2 | 2 | 3 | 2 |\n"), "{found}");
@@ -149,7 +150,7 @@ fn every_box_is_a_command_of_the_one_declaration_and_shows_its_word() {
     let mut held = entry("gauss/peu02", Held, "On hold by `ada`.");
     held.hold = Some(on_hold());
     let states = ProposalState::ALL.into_iter().enumerate();
-    let mut entries: Vec<Entry> =
+    let mut entries: Vec<ProposalEntry> =
         states.map(|(at, state)| entry(&format!("g/{at}"), state, "Why.")).collect();
     entries.extend([blocked, held]);
     let pause = Paused { by: "ada".to_owned(), reason: None, since: jiff::civil::date(2026, 11, 23) };
@@ -174,7 +175,7 @@ fn every_box_is_a_command_of_the_one_declaration_and_shows_its_word() {
 
 #[test]
 fn an_issue_is_opened_only_if_it_has_something_to_report() {
-    let worth = |entries: &[Entry], record: &DashboardRecord| {
+    let worth = |entries: &[ProposalEntry], record: &DashboardRecord| {
         is_worth_telling(&Dashboard { prefix: "/capstan", entries, campaigns: &[], record, trouble: None })
     };
     let none = DashboardRecord::default();
@@ -189,7 +190,7 @@ fn an_issue_is_opened_only_if_it_has_something_to_report() {
 #[test]
 fn a_body_keeps_githubs_limit_and_counts_what_it_left_out() {
     let states = [Proposed, Waiting, Blocked, Declined, Held];
-    let entries: Vec<Entry> = (0..3_000)
+    let entries: Vec<ProposalEntry> = (0..3_000)
         .map(|at| {
             entry(&format!("g/ö{at}-{}", "x".repeat(100)), states[at % states.len()], &"why & so ".repeat(60))
         })
@@ -307,7 +308,7 @@ fn a_record_is_read_back_and_no_other_repositorys_is() {
     assert_eq!(DashboardRecord::of_json(&record.to_json(7), 7), Some(record));
     // A box can be read for any name of a folder.
     let told = text(
-        &[Entry { proposal: values.clone(), ..entry("x/y", Waiting, "Why.") }],
+        &[ProposalEntry { proposal: values.clone(), ..entry("x/y", Waiting, "Why.") }],
         &DashboardRecord::default(),
     );
     let record = DashboardRecord::default().with_text(&told);
@@ -320,7 +321,7 @@ fn a_record_is_read_back_and_no_other_repositorys_is() {
 fn what_the_inventory_brings_is_distinct_from_what_releases_bring() {
     let line = |at: &str, kind: SourceKind| {
         let proposal = ProposalId { kind, ..id("gauss/peu01") };
-        let entry = Entry {
+        let entry = ProposalEntry {
             proposal,
             at: Some(at.to_owned()),
             ..entry("gauss/peu01", ProposalState::Paused, "Why.")

@@ -41,7 +41,7 @@ pub struct BlockingConflict {
 
 /// The state of one proposal.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct ProposalEntry {
     /// Which.
     pub proposal: ProposalId,
     pub state: ProposalState,
@@ -79,7 +79,7 @@ pub struct Dashboard<'a> {
     /// What commands begin with.
     pub prefix: &'a str,
     /// All proposals, in their order.
-    pub entries: &'a [Entry],
+    pub entries: &'a [ProposalEntry],
     /// Releases that move through campaigns.
     pub campaigns: &'a [CampaignStanding],
     /// The pause, and the answers.
@@ -155,14 +155,14 @@ const SECTIONS: [Section; 7] = [
     Section {
         part: DashboardPart::Skipped,
         heading: "Skipped",
-        hint: "A tick offers the upgrade again: `unskip`, or `replan` where it was merged and reverted.",
+        hint: "A tick offers the upgrade again: `unskip`, or `replan` where it was merged.",
         share: 100,
     },
 ];
 
 /// Whether there is anything to show: where nothing is offered to any cluster, no issue is needed.
 pub fn is_worth_telling(dashboard: &Dashboard<'_>) -> bool {
-    let told = |entry: &Entry| part(entry.state) != DashboardPart::Resting;
+    let told = |entry: &ProposalEntry| part(entry.state) != DashboardPart::Resting;
     let DashboardRecord { pause, decisions, notices, .. } = dashboard.record;
     dashboard.trouble.is_some()
         || pause.is_some()
@@ -199,7 +199,7 @@ pub fn dashboard_text(dashboard: &Dashboard<'_>) -> String {
     let budget = page.free() * CAMPAIGNS / 100;
     page.section("\n### Campaigns\n\n", &told, budget, |left| more_items(left, "release", "releases"));
     for section in &SECTIONS {
-        let mut told: Vec<&Entry> =
+        let mut told: Vec<&ProposalEntry> =
             entries.iter().filter(|entry| part(entry.state) == section.part).collect();
         told.sort_by_key(|entry| entry.state);
         let rows: Vec<String> = told.iter().map(|entry| row(entry)).collect();
@@ -217,7 +217,7 @@ pub fn dashboard_text(dashboard: &Dashboard<'_>) -> String {
 fn campaign(one: &CampaignStanding) -> String {
     let mut text = format!("- {} through campaign {}", code(&one.release, 100), code(&one.name, 100));
     match &one.stopped {
-        Some(why) => text.push_str(&format!(": **campaign-stopped**: {}\n", prose(why, 2 * LONGEST_REASON))),
+        Some(why) => text.push_str(&format!(": **stopped** {}\n", prose(why, 2 * LONGEST_REASON))),
         None => text.push('\n'),
     }
     for (wave, how) in one.waves.iter().take(WAVES) {
@@ -265,7 +265,7 @@ pub fn closed_dashboard(why: &str) -> String {
     format!("> Closed by Capstan: {}\n", prose(why, 900))
 }
 
-fn row(entry: &Entry) -> String {
+fn row(entry: &ProposalEntry) -> String {
     let verb = box_of(entry);
     let lead = verb.map_or_else(|| "- ".to_owned(), |verb| Choice::about(verb, &entry.proposal).to_box());
     // A link that leaves no mention at its target.
@@ -295,7 +295,7 @@ fn row(entry: &Entry) -> String {
 }
 
 /// What the box of an entry asks for.
-const fn box_of(entry: &Entry) -> Option<Verb> {
+const fn box_of(entry: &ProposalEntry) -> Option<Verb> {
     match entry.state {
         ProposalState::Refused => Some(Verb::Retry),
         ProposalState::Edited
@@ -318,7 +318,7 @@ const fn box_of(entry: &Entry) -> Option<Verb> {
     }
 }
 
-fn conflicts(entry: &Entry) -> String {
+fn conflicts(entry: &ProposalEntry) -> String {
     let mut text = String::new();
     for conflict in entry.conflicts.iter().take(CONFLICTS) {
         let BlockingConflict { object, path } = conflict;
@@ -345,7 +345,7 @@ fn conflicts(entry: &Entry) -> String {
 }
 
 /// The progress of each offered source.
-fn campaigns(entries: &[Entry]) -> String {
+fn campaigns(entries: &[ProposalEntry]) -> String {
     let mut sources: BTreeMap<&str, [usize; 4]> = BTreeMap::new();
     for entry in entries {
         let column = match part(entry.state) {
@@ -387,7 +387,7 @@ fn campaigns(entries: &[Entry]) -> String {
 }
 
 /// Entries that are only counted.
-fn resting(entries: &[Entry]) -> String {
+fn resting(entries: &[ProposalEntry]) -> String {
     let of = |state| entries.iter().filter(|entry| entry.state == state).count();
     let told: Vec<String> = [
         (ProposalState::Current, "up to date"),

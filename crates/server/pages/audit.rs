@@ -6,9 +6,10 @@ use axum::response::Response;
 
 use super::Site;
 use super::access::Visitor;
-use super::frame::{Titled, minute, page, unavailable};
+use super::frame::{Titled, page, unavailable};
 use super::prose::{Html, prose};
 use super::query::{Paged, Pager, QueryFields, extent, page_address, path};
+use capstan_campaign::wording::minute;
 use capstan_ports::{AuditFilter, RecordsError, ShownAudit};
 
 const PER_PAGE: u32 = 100;

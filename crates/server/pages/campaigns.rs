@@ -12,7 +12,9 @@ use axum::response::{IntoResponse, Redirect, Response};
 use capstan_bot::page_orders::CampaignButton;
 use capstan_campaign::simulation::{Event, Happening, History, Sample, TimeLine, picture_until_now};
 use capstan_campaign::time::{Calendar, open_times};
+use capstan_campaign::wording::{minute, open_in_words};
 use capstan_listener::answer::HttpRefusal;
+use capstan_model::wording::sentence;
 use capstan_ports::{
     AuditFilter, CampaignProgress, MovingCluster, MovingStage, Ordered, PageOrder, RecordsError, ShownAudit,
     ShownCampaign, WaveProgress,
@@ -21,7 +23,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::Site;
 use super::access::Visitor;
-use super::frame::{Titled, minute, not_there, page, unavailable};
+use super::frame::{Titled, not_there, page, unavailable};
 use super::prose::{Html, prose};
 use super::query::{QueryFields, address, extent, path};
 
@@ -92,7 +94,7 @@ struct ListedCampaign {
 {% for one in releases %}
 <section aria-labelledby="release-{{ loop.index }}">
   <h2 id="release-{{ loop.index }}">{{ one.release }}</h2>
-  <p><span class="badge mood-{{ one.mood }}">{{ one.state }}</span>{% if let Some(stopped) = one.stopped %} since {{ stopped.0 }}: {{ stopped.1 }}{% endif %}</p>
+  <p><span class="badge mood-{{ one.mood }}">{{ one.state }}</span>{% if let Some(stopped) = one.stopped %} on {{ stopped.0 }}: {{ stopped.1 }}{% endif %}</p>
   {% if !one.skipped.is_empty() %}<p>It continues without {% for skipped in one.skipped %}{% if !loop.first %}, {% endif %}<a href="{{ skipped.1 }}">{{ skipped.0 }}</a>{% endfor %}.</p>{% endif %}
   <div class="scroll" role="region" tabindex="0" aria-label="Time line of {{ one.release }}">{{ one.picture }}</div>
   <p class="quiet key"><svg class="swatch" viewBox="0 0 10 10" aria-hidden="true" focusable="false"><rect class="done" width="10" height="10"/></svg>done <svg class="swatch" viewBox="0 0 10 10" aria-hidden="true" focusable="false"><rect class="window" width="10" height="10"/></svg>a window is open <svg class="swatch" viewBox="0 0 10 10" aria-hidden="true" focusable="false"><rect class="freeze" width="10" height="10"/></svg>frozen</p>
@@ -169,7 +171,7 @@ struct ShownRelease {
     release: String,
     state: &'static str,
     mood: &'static str,
-    /// Since when it is stopped, and why.
+    /// When it was stopped, and why.
     stopped: Option<(String, Html)>,
     /// Names and addresses.
     skipped: Vec<(String, String)>,
@@ -419,7 +421,6 @@ fn release(
     let calendar = &progress.calendar;
     let wave = |(at, wave): (usize, &WaveProgress)| {
         let windows = calendar.waves.get(at).map(|wave| wave.windows.as_slice()).unwrap_or_default();
-        let zone = calendar.time_zone.as_str();
         ShownWave {
             name: wave_name(at).to_owned(),
             percent: percent(wave),
@@ -427,7 +428,7 @@ fn release(
             state: words(&wave.state),
             windows: windows
                 .iter()
-                .map(|window| format!("{} for {} ({zone})", window.cron, window.duration))
+                .map(|window| sentence(&open_in_words(window, &calendar.time_zone)))
                 .collect(),
         }
     };
@@ -628,7 +629,7 @@ mod tests {
 
     #[test]
     fn windows_freezes_and_a_stop_are_on_the_time_line_and_nothing_is_unescaped() {
-        let why = "of `gauss/peu02` its rollout is stuck.".to_owned();
+        let why = "the rollout of `gauss/peu02` is stuck.".to_owned();
         let stopped = Some(Stop { at: at("2026-11-29T09:00:00Z"), why, by_person: false });
         let progress = CampaignProgress { stopped, ..progress() };
         let svg = time_line(&progress, at("2026-11-29T12:00:00Z"));
@@ -640,8 +641,8 @@ mod tests {
             ("<title>Open from 2026-11-30 09:00 to 2026-11-30 17:00</title>", 1),
             ("class=\"stop\"", 1),
             ("class=\"now\"", 1),
-            (">2 of 2</text>", 1),
-            (">1 of 4</text>", 1),
+            (">2 of 2 done</text>", 1),
+            (">1 of 4 done</text>", 1),
             ("<style>", 0),
             ("style=", 0),
             ("<audit>", 0),
@@ -672,7 +673,7 @@ mod tests {
             shown.waves[1].state.to_string(),
             "is under way; the pull request of <code>gauss/&lt;b&gt;</code> is not merged"
         );
-        assert_eq!(shown.waves[1].windows, ["0 9 * * MON-FRI for 8h (UTC)"]);
+        assert_eq!(shown.waves[1].windows, ["Monday to Friday 09:00 to 17:00 (UTC)"]);
         assert_eq!((shown.clusters[0].wave.as_str(), shown.clusters[0].state), ("all", "open"));
         let later =
             release(&progress(), "acme/gitops", "https://github.com/acme/gitops", at("2026-12-02T00:00:00Z"));

@@ -92,7 +92,7 @@ const VIEWS: [(&str, SortKey); 3] =
     {% if let Some(name) = group.name %}<tr class="group" role="row"><th role="rowheader" scope="rowgroup" colspan="{{ headings.len() }}">{{ name }}</th></tr>{% endif %}
     {% for row in group.rows %}
     <tr role="row">
-      <th role="rowheader" scope="row"><a href="{{ row.url }}">{{ row.name }}</a>{% if several %}<span class="quiet">{{ row.repository }}</span>{% endif %}</th>
+      <th role="rowheader" scope="row"{% if row.has_short_name() %} class="short"{% endif %}><a href="{{ row.url }}">{{ row.target }}</a>{% if several || row.kind.is_some() %}<span class="quiet">{% if several %}{{ row.repository }}{% endif %}{% if several && row.kind.is_some() %}, {% endif %}{% if let Some(kind) = row.kind %}{{ kind }}{% endif %}</span>{% endif %}</th>
       {% for heading in headings %}{% if heading.name == "State" %}<td role="cell" data-label="State"><div class="said"><span class="badge mood-{{ row.mood }}">{{ row.state }}</span> <span class="reason">{{ row.said }}</span></div></td>
       {% else if heading.name == "Kubernetes" %}<td role="cell" data-label="Kubernetes" class="step">{% if let Some(now) = row.kubernetes %}{{ now }}{% else %}<span class="quiet">not known</span>{% endif %}{% if let Some(then) = row.kubernetes_offered %} <span class="to">→ {{ then }}</span>{% endif %}</td>
       {% else if heading.name == "Release" %}<td role="cell" data-label="Release" class="step">{{ row.at }}{% if let Some(to) = row.to %} <span class="to">→ {{ to }}</span>{% endif %}</td>

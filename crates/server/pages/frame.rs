@@ -6,6 +6,7 @@ use axum::http::header::{
 };
 use axum::http::{HeaderName, StatusCode};
 use axum::response::{Html as HtmlAnswer, IntoResponse, Response};
+use capstan_campaign::wording::minute;
 use capstan_model::wording::count;
 use capstan_report::{Mood, ProposalState};
 use jiff::Timestamp;
@@ -245,11 +246,6 @@ fn hash_of(text: &str) -> String {
     use base64::Engine;
     let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, text.as_bytes());
     base64::engine::general_purpose::STANDARD.encode(digest)
-}
-
-/// `2026-11-21 13:05 UTC`
-pub(super) fn minute(time: Timestamp) -> String {
-    time.strftime("%Y-%m-%d %H:%M UTC").to_string()
 }
 
 /// How long ago something was, in one word and a number: `3 days`.

@@ -7,14 +7,16 @@ use askama::Template;
 use capstan_live::agent::RolloutState;
 use capstan_model::version::KubernetesVersion;
 use capstan_model::wording::count;
-use capstan_ports::{Part, ShownRolling, VersionShare};
+use capstan_ports::{ListPart, ShownRolling, SortKey, VersionShare};
 use jiff::Timestamp;
 
 use super::frame::ago;
 use super::query::{address, path};
 
-/// The bar has so many colours; the oldest versions share the last one.
+/// The bar has so many colours for versions; the oldest share the last one.
 const COLOURS: usize = 6;
+/// The colour of clusters whose version is not known.
+const UNKNOWN: usize = COLOURS;
 /// The width of the bar, in its own units.
 const WIDTH: u64 = 1_000;
 
@@ -75,7 +77,7 @@ struct RollingCluster {
 }
 
 impl Overview {
-    pub(super) fn of(versions: &[VersionShare], rolling: &Part<ShownRolling>, now: Timestamp) -> Self {
+    pub(super) fn of(versions: &[VersionShare], rolling: &ListPart<ShownRolling>, now: Timestamp) -> Self {
         let one = |one: &ShownRolling| RollingCluster {
             name: one.target.clone(),
             url: path(&["clusters", &one.repository_name, &one.target]),
@@ -101,23 +103,36 @@ fn shares(versions: &[VersionShare]) -> Vec<VersionPart> {
     };
     ordered.sort_by_key(|share| (Reverse(rank(share)), share.version.clone()));
     let all: u64 = ordered.iter().map(|share| share.clusters).sum();
+    let (known, unknown): (Vec<&VersionShare>, _) =
+        ordered.into_iter().partition(|share| share.version.is_some());
+    // More versions than colours: the last colour is for all older ones.
+    let own = if known.len() > COLOURS { COLOURS - 1 } else { known.len() };
+    let (own, older) = known.split_at_checked(own).unwrap_or_default();
+    let clusters = |shares: &[&VersionShare]| shares.iter().map(|share| share.clusters).sum::<u64>();
+    let mut parts: Vec<(String, Option<String>, u64, usize)> = Vec::new();
+    for (colour, share) in own.iter().enumerate() {
+        let version = share.version.as_deref().unwrap_or_default();
+        let url = address("/", &[("kubernetes", version)]);
+        parts.push((version.to_owned(), Some(url), share.clusters, colour));
+    }
+    if !older.is_empty() {
+        let url = address("/", &[("sort", SortKey::Kubernetes.as_str())]);
+        parts.push(("older".to_owned(), Some(url), clusters(older), COLOURS - 1));
+    }
+    if !unknown.is_empty() {
+        parts.push(("not known".to_owned(), None, clusters(&unknown), UNKNOWN));
+    }
     let mut before = 0;
-    let mut shares = Vec::new();
-    for (at, share) in ordered.into_iter().enumerate() {
+    let part = |(name, url, clusters, colour)| {
         // Both ends are rounded alike, so that the parts meet.
         let end = |clusters: u64| clusters.saturating_mul(WIDTH).checked_div(all).unwrap_or_default();
         let from = end(before);
-        before += share.clusters;
-        shares.push(VersionPart {
-            name: share.version.clone().unwrap_or_else(|| "not known".to_owned()),
-            url: share.version.as_deref().map(|version| address("/", &[("kubernetes", version)])),
-            clusters: count(usize::try_from(share.clusters).unwrap_or(usize::MAX), "cluster", "clusters"),
-            colour: at.min(COLOURS - 1),
-            from,
-            width: end(before) - from,
-        });
-    }
-    shares
+        before += clusters;
+        let width = end(before) - from;
+        let clusters = count(usize::try_from(clusters).unwrap_or(usize::MAX), "cluster", "clusters");
+        VersionPart { name, url, clusters, colour, from, width }
+    };
+    parts.into_iter().map(part).collect()
 }
 
 fn rolling_in_words(one: &ShownRolling, now: Timestamp) -> String {
@@ -164,7 +179,7 @@ mod tests {
                 part("v1.31.10", Some("/?kubernetes=v1.31.10"), "2 clusters", 0, (0, 285)),
                 part("v1.31.9", Some("/?kubernetes=v1.31.9"), "3 clusters", 1, (285, 429)),
                 part("v1.9.11", Some("/?kubernetes=v1.9.11"), "1 cluster", 2, (714, 143)),
-                part("not known", None, "1 cluster", 3, (857, 143)),
+                part("not known", None, "1 cluster", 6, (857, 143)),
             ]
         );
     }
@@ -176,16 +191,23 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_of_many_versions_share_a_colour() {
-        let versions: Vec<VersionShare> =
-            (20..28).map(|minor| share(Some(&format!("v1.{minor}.0")), 1)).collect();
-        let colours: Vec<usize> = shares(&versions).iter().map(|one| one.colour).collect();
-        assert_eq!(colours, [0, 1, 2, 3, 4, 5, 5, 5]);
+    fn the_oldest_of_many_versions_are_one_part() {
+        let newest = |minors: std::ops::Range<u32>| {
+            let versions: Vec<VersionShare> =
+                minors.map(|minor| share(Some(&format!("v1.{minor}.0")), 1)).collect();
+            shares(&versions)
+        };
+        let six = newest(20..26);
+        assert_eq!(six[5], part("v1.20.0", Some("/?kubernetes=v1.20.0"), "1 cluster", 5, (833, 167)));
+        let eight = newest(20..28);
+        assert_eq!(eight.len(), 6);
+        assert_eq!(eight[4], part("v1.23.0", Some("/?kubernetes=v1.23.0"), "1 cluster", 4, (500, 125)));
+        assert_eq!(eight[5], part("older", Some("/?sort=kubernetes"), "3 clusters", 5, (625, 375)));
     }
 
     #[test]
     fn names_are_escaped() {
-        let nothing = Part { items: Vec::new(), more: false };
+        let nothing = ListPart { items: Vec::new(), more: false };
         let html =
             Overview::of(&[share(Some("v1.31.0+<b>"), 2)], &nothing, Timestamp::UNIX_EPOCH).render().unwrap();
         assert!(html.contains("href=\"/?kubernetes=v1.31.0%2B%3Cb%3E\">v1.31.0+&#60;b&#62;</a>"), "{html}");

@@ -8,9 +8,10 @@ use axum::response::{IntoResponse, Redirect, Response};
 
 use super::Site;
 use super::access::Visitor;
-use super::frame::{Titled, minute, not_there, page, unavailable};
+use super::frame::{Titled, not_there, page, unavailable};
 use super::prose::{Html, prose};
 use super::query::{Paged, Pager, QueryFields, extent, page_address};
+use capstan_campaign::wording::minute;
 use capstan_ports::{Again, FleetJob, JobState, ShownRepository};
 
 const PER_PAGE: u32 = 100;

@@ -6,7 +6,8 @@ use axum::response::Response;
 
 use super::Site;
 use super::access::Visitor;
-use super::frame::{Titled, minute, not_there, page, unavailable};
+use super::frame::{Titled, not_there, page, unavailable};
+use capstan_campaign::wording::minute;
 use capstan_ports::Agent;
 
 #[derive(Template)]

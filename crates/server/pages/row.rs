@@ -16,7 +16,8 @@ use super::query::path;
 #[derive(Clone, Default)]
 pub(super) struct Row<'a> {
     pub(super) target: &'a str,
-    pub(super) name: String,
+    /// What brings its changes, where that is no release.
+    pub(super) kind: Option<&'a str>,
     pub(super) url: String,
     pub(super) repository: &'a str,
     pub(super) at: &'a str,
@@ -46,6 +47,16 @@ pub(super) struct Row<'a> {
     pub(super) rollout: Option<(&'static str, String)>,
 }
 
+impl Row<'_> {
+    /// Whether its name, and its repository with what brings its changes, fit on a line beside all other columns.
+    pub(super) fn has_short_name(&self) -> bool {
+        const SHORT: usize = 30;
+        let letters = |text: &str| text.chars().count();
+        let below = letters(self.repository) + self.kind.map_or(0, |kind| letters(kind) + 2);
+        letters(self.target) <= SHORT && below <= SHORT
+    }
+}
+
 /// A cluster for a table.
 pub(super) fn row<'a>(site: &Site, target: &'a ShownTarget) -> Row<'a> {
     let repository = site.repository_url(&target.repository_name);
@@ -53,11 +64,7 @@ pub(super) fn row<'a>(site: &Site, target: &'a ShownTarget) -> Row<'a> {
     let rollout = target.rollout.as_ref().map(rollout_in_words);
     Row {
         target: &target.target,
-        name: if target.kind == SourceKind::RELEASE.as_str() {
-            target.target.clone()
-        } else {
-            format!("{} ({})", target.target, target.kind)
-        },
+        kind: Some(target.kind.as_str()).filter(|kind| *kind != SourceKind::RELEASE.as_str()),
         url: path(&["clusters", &target.repository_name, &target.target]),
         repository: &target.repository_name,
         at: target.at.as_deref().unwrap_or("unknown"),
@@ -77,7 +84,7 @@ pub(super) fn row<'a>(site: &Site, target: &'a ShownTarget) -> Row<'a> {
         check: target.check.as_ref().map(|(conclusion, title)| {
             (mood_of_check(conclusion), format!("{}: {title}", conclusion.replace('_', " ")))
         }),
-        hold: target.hold.as_ref().map(|hold| prose(hold, Some(&repository))),
+        hold: hold_besides(target, &target.reason).map(|hold| prose(hold, Some(&repository))),
         rollout,
     }
 }
@@ -104,11 +111,11 @@ fn machines(target: &ShownTarget) -> Option<(&'static str, String)> {
         return Some(rollout_in_words(report));
     }
     if let Some(replaced) = target.machines.filter(|replaced| *replaced > 0) {
-        let least = if target.more_machines { "at least " } else { "" };
+        let least = if target.more_machines { "≥ " } else { "" };
         return Some(("waits", format!("{least}{replaced} to replace")));
     }
     if target.more_machines {
-        return Some(("waits", "an unknown number to replace".to_owned()));
+        return Some(("waits", "≥ 1 to replace".to_owned()));
     }
     report.filter(|report| report.wanted > 0).map(|report| ("good", report.wanted.to_string()))
 }
@@ -116,15 +123,22 @@ fn machines(target: &ShownTarget) -> Option<(&'static str, String)> {
 /// The reason without what columns say beside it, and the hold where the reason is another one.
 fn said(target: &ShownTarget) -> String {
     let offers = target.pull_request.zip(target.offered.as_ref());
-    let offers = offers.map(|(number, offered)| format!("#{number} offers `{offered}`."));
-    let reason = offers.and_then(|offers| target.reason.strip_prefix(&offers)).unwrap_or(&target.reason);
-    let hold = target.hold.as_deref().filter(|hold| !reason.contains(hold.trim_end_matches('.')));
-    [Some(reason.trim()), hold]
+    let offers = offers.map(|(number, offered)| {
+        [format!("#{number} offers `{offered}`."), format!("#{number} brings other values.")]
+    });
+    let reason = offers.iter().flatten().find_map(|offers| target.reason.strip_prefix(offers));
+    let reason = reason.unwrap_or(&target.reason);
+    [Some(reason.trim()), hold_besides(target, reason)]
         .into_iter()
         .flatten()
         .filter(|part| !part.is_empty())
         .collect::<Vec<_>>()
         .join(" ")
+}
+
+/// The hold, where the reason is another one.
+fn hold_besides<'a>(target: &'a ShownTarget, reason: &str) -> Option<&'a str> {
+    target.hold.as_deref().filter(|hold| !reason.contains(hold.trim_end_matches('.')))
 }
 
 fn number(number: u64) -> usize {
@@ -187,6 +201,7 @@ mod tests {
             ("#12 offers `aws/v22.0.0`.", None, ""),
             ("#12 offers `aws/v22.0.0` to 2 clusters.", None, "#12 offers `aws/v22.0.0` to 2 clusters."),
             ("#12 offers `aws/v22.0.0`. It is a draft.", None, "It is a draft."),
+            ("#12 brings other values.", None, ""),
             ("#12 offers `aws/v22.0.0`.", Some(held), held),
             (held, Some(held), held),
             ("It blocks.", Some(held), "It blocks. Held by ada until 2026-12-01: audit."),
@@ -214,8 +229,8 @@ mod tests {
         };
         let machines_of = |text: &str| Some(("waits", text.to_owned()));
         assert_eq!(offer(Some(3), false), machines_of("3 to replace"));
-        assert_eq!(offer(Some(3), true), machines_of("at least 3 to replace"));
-        assert_eq!(offer(Some(0), true), machines_of("an unknown number to replace"));
+        assert_eq!(offer(Some(3), true), machines_of("≥ 3 to replace"));
+        assert_eq!(offer(Some(0), true), machines_of("≥ 1 to replace"));
         assert_eq!(offer(Some(0), false), None);
         assert_eq!(offer(None, false), None);
     }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use capstan_model::object::FieldPath;
 use clap::{Args, Subcommand};
 
 use super::Format;
@@ -51,13 +52,19 @@ pub enum InventoryCommand {
     },
 }
 
+fn pointer(text: &str) -> Result<FieldPath, String> {
+    FieldPath::parse(text)
+        .ok_or_else(|| "it is not a JSON Pointer: write it like `/kubernetes/version`".to_owned())
+}
+
 /// `capstan inventory explain`
 #[derive(Debug, Args)]
 pub struct InventoryExplain {
     /// Name of the definition, or the cluster's folder
     pub cluster: String,
     /// JSON Pointer of the value [default: all values]; with `--object` of the field
-    pub pointer: Option<String>,
+    #[arg(value_parser = pointer)]
+    pub pointer: Option<FieldPath>,
     /// From this object's fields back to the template and the values read there
     #[arg(long, value_name = "KIND/NAME")]
     pub object: Option<String>,
@@ -70,7 +77,8 @@ pub struct InventoryExplain {
 #[derive(Debug, Args)]
 pub struct InventoryUses {
     /// JSON Pointer of the value
-    pub pointer: String,
+    #[arg(value_parser = pointer)]
+    pub pointer: FieldPath,
     /// Only where this object sets it [default: any level]
     #[arg(long, value_name = "KIND/NAME")]
     pub level: Option<String>,

@@ -50,15 +50,15 @@ pub struct Arguments {
 pub enum AnyCommand {
     /// A command on a checkout.
     #[command(flatten)]
-    Offline(Command),
+    Offline(CheckoutCommand),
     /// A command that runs a service.
     #[command(flatten)]
-    Service(Service),
+    Service(ServiceCommand),
 }
 
 /// Commands that run a service, or tell of one; `main` wires them.
 #[derive(Debug, Subcommand)]
-pub enum Service {
+pub enum ServiceCommand {
     /// Run the bot: receive webhooks, open pull requests, report checks
     Serve(Box<ServeOptions>),
     /// Run the reconciler: apply the clusters of this management cluster, watch their machines, report
@@ -186,12 +186,12 @@ pub struct Offline {
     /// `--at`
     pub at: Option<String>,
     pub releases: Option<PathBuf>,
-    pub command: Command,
+    pub command: CheckoutCommand,
 }
 
 /// Commands on a checkout.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub enum CheckoutCommand {
     /// Show the upgrades that would be proposed; writes nothing
     Plan(Plan),
     /// Print an upgrade as a unified diff, or write it to the work tree
@@ -230,7 +230,7 @@ pub enum Command {
     Help(Help),
 }
 
-impl Command {
+impl CheckoutCommand {
     /// What it does, as long as it does it.
     pub(super) const fn doing(&self) -> &'static str {
         match self {
@@ -410,15 +410,21 @@ pub struct Upgrade {
 #[derive(Debug, Args)]
 pub struct Migrate {
     /// Clusters and provider sets by id or path
-    #[arg(value_name = "CLUSTER", required_unless_present = "all", conflicts_with = "all")]
+    #[arg(value_name = "CLUSTER", required_unless_present_any = ["all", "new_releases"], conflicts_with = "all")]
     pub clusters: Vec<String>,
     /// All of them
     #[arg(long)]
     pub all: bool,
+    /// Also the newest release of each provider: a new version of it, beside it
+    #[arg(long)]
+    pub new_releases: bool,
     /// Versions to go to: `v1beta2`, or `GROUP/v1beta2` for one API group
     /// [default: the newest that Capstan converts to and the providers serve]
     #[arg(long, value_name = "VERSIONS", value_delimiter = ',')]
     pub to: Vec<WantedVersion>,
+    /// Also edit patches in the overlay, so that they follow their objects
+    #[arg(long)]
+    pub overlay: bool,
     /// Change the work tree: all files or none
     #[arg(long, conflicts_with = "at")]
     pub write: bool,

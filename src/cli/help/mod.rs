@@ -5,19 +5,19 @@
 
 mod pages;
 
-use capstan_model::spelling::{did_you_mean, nearest, suggestion};
+use capstan_model::spelling::{did_you_mean_one, near, suggestion};
 use capstan_report::{Refusal, anchor};
 use pulldown_cmark::{Event, HeadingLevel, Parser, Tag, TagEnd};
 
 use super::arguments::Help;
-use super::{Failure, Outcome, examples, output, text};
+use super::{CommandFailure, CommandOutcome, examples, output, text};
 
-pub(super) fn run(asked: &Help) -> Result<Outcome, Failure> {
+pub(super) fn run(asked: &Help) -> Result<CommandOutcome, CommandFailure> {
     output::print(&in_words(&asked.words)?)?;
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }
 
-fn in_words(words: &[String]) -> Result<String, Failure> {
+fn in_words(words: &[String]) -> Result<String, CommandFailure> {
     if let Some(help) = of_command(words) {
         return Ok(help);
     }
@@ -54,7 +54,7 @@ fn list() -> String {
         + "\ncapstan help TOPIC prints one, capstan help RULE that of a rule\n"
 }
 
-fn of_page(topic: &str) -> Result<String, Failure> {
+fn of_page(topic: &str) -> Result<String, CommandFailure> {
     let (name, heading) = match topic.split_once('#') {
         Some((name, heading)) => (name, Some(heading)),
         None => (topic, None),
@@ -67,16 +67,22 @@ fn of_page(topic: &str) -> Result<String, Failure> {
     let Some(heading) = heading else { return Ok(page.to_owned()) };
     let headings = headings(page);
     section(page, &headings, heading).map(|section| format!("{}\n", section.trim_end())).ok_or_else(|| {
-        let near = nearest(heading, headings.iter().map(|heading| heading.anchor.as_str()));
-        let hint = did_you_mean(near.map(|near| format!("{name}#{near}")));
-        Failure::Usage(
+        let anchors: Vec<&str> = headings.iter().map(|heading| heading.anchor.as_str()).collect();
+        let near: Vec<String> =
+            near(heading, anchors.iter().copied()).iter().map(|near| format!("{name}#{near}")).collect();
+        let hint = match did_you_mean_one(&near) {
+            // The first heading is the page's own.
+            none if none.is_empty() && anchors.len() > 1 => format!("; it has {}", anchors[1..].join(", ")),
+            hint => hint,
+        };
+        CommandFailure::Usage(
             Refusal::NotFound,
             format!("the page `{name}` has no heading `{heading}`{hint} (`capstan help {name}.md` prints the page)"),
         )
     })
 }
 
-fn no_such_page(topic: &str, name: &str) -> Failure {
+fn no_such_page(topic: &str, name: &str) -> CommandFailure {
     let command = examples::command();
     // A topic with a heading, an extension or a folder is not a command.
     let mut known = if topic.contains(['#', '.', '/']) { vec![] } else { subcommands(&command) };
@@ -84,28 +90,36 @@ fn no_such_page(topic: &str, name: &str) -> Failure {
         known.push(known_name);
     }
     let hint = suggestion(name.trim_start_matches("rules/"), known);
-    Failure::Usage(
+    CommandFailure::Usage(
         Refusal::NotFound,
         format!("there is no command and no page `{topic}`{hint} (`capstan help pages` lists the pages)"),
     )
 }
 
 /// The first word that is not a command below the previous ones.
-fn no_such_command(words: &[String]) -> Failure {
+fn no_such_command(words: &[String]) -> CommandFailure {
     let command = examples::command();
     let (mut found, mut before) = (&command, Vec::new());
     for word in words {
         let Some(below) = found.find_subcommand(word) else {
             let hint = suggestion(word, subcommands(found));
             let lists = ["capstan", "help"].into_iter().chain(before).collect::<Vec<_>>().join(" ");
-            let message =
-                format!("there is no command `{}`{hint} (`{lists}` lists the commands)", words.join(" "));
-            return Failure::Usage(Refusal::Usage, message);
+            let message = match found.has_subcommands() {
+                true => {
+                    format!("there is no command `{}`{hint} (`{lists}` lists the commands)", words.join(" "))
+                }
+                false => format!(
+                    "there is no command `{}`: `{}` has no commands below it",
+                    words.join(" "),
+                    found.get_name()
+                ),
+            };
+            return CommandFailure::Usage(Refusal::Usage, message);
         };
         found = below;
         before.push(word.as_str());
     }
-    Failure::Usage(Refusal::Usage, format!("there is no command `{}`", words.join(" ")))
+    CommandFailure::Usage(Refusal::Usage, format!("there is no command `{}`", words.join(" ")))
 }
 
 fn subcommands(command: &clap::Command) -> Vec<&str> {
@@ -150,7 +164,7 @@ mod tests {
     fn asked(words: &[&str]) -> Result<String, String> {
         in_words(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>()).map_err(|failure| {
             match failure {
-                Failure::Usage(_, message) | Failure::Failed(_, message) => message,
+                CommandFailure::Usage(_, message) | CommandFailure::Failed(_, message) => message,
             }
         })
     }
@@ -187,6 +201,19 @@ mod tests {
         says(
             &["commands#who-my"],
             "the page `commands` has no heading `who-my`; did you mean `commands#who-may`? (`capstan help commands.md` prints the page)",
+        );
+        says(
+            &["from-flux"],
+            "there is no command and no page `from-flux`; did you mean `tutorials/from-flux`? (`capstan help pages` lists the pages)",
+        );
+        says(&["plan", "campaigns"], "there is no command `plan campaigns`: `plan` has no commands below it");
+        says(
+            &["glossary#wave"],
+            "the page `glossary` has no heading `wave` (`capstan help glossary.md` prints the page)",
+        );
+        says(
+            &["settings#nothing"],
+            "the page `settings` has no heading `nothing`; it has an-example, all-keys, capstanyaml, groups-of-clusters, title-of-a-proposal, capstanyaml-of-a-cluster, capstanyaml-of-an-overlay, capstanyaml-of-a-release (`capstan help settings.md` prints the page)",
         );
         says(
             &["providers", "fetsh"],

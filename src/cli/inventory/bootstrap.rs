@@ -1,17 +1,18 @@
 //! `capstan inventory bootstrap`: what makes an empty API server a management cluster.
 
+use capstan_fleet::generator::bootstrap;
 use capstan_inventory::bootstrap::Bootstrap;
 use capstan_inventory::origin::LevelKind;
 use capstan_report::Refusal;
 
-use super::super::{Failure, Outcome, output};
+use super::super::{CommandFailure, CommandOutcome, output};
 use super::{OpenedInventory, complain, named};
 use crate::cli::progress::say;
 
-pub(super) fn run(opened: OpenedInventory<'_>, name: &str) -> Result<Outcome, Failure> {
+pub(super) fn run(opened: OpenedInventory<'_>, name: &str) -> Result<CommandOutcome, CommandFailure> {
     let (member, values) = named(opened, name)?;
     if member.definition.level.kind != LevelKind::ManagementClusterDefinition {
-        return Err(Failure::Usage(
+        return Err(CommandFailure::Usage(
             Refusal::NotFound,
             format!(
                 "`{name}` is a cluster that Cluster API makes: a ManagementClusterDefinition defines a management cluster"
@@ -19,10 +20,9 @@ pub(super) fn run(opened: OpenedInventory<'_>, name: &str) -> Result<Outcome, Fa
         ));
     }
     let outcome = complain(&values);
-    let objects = opened
-        .fleet
-        .bootstrap(member.name())
-        .map_err(|why| Failure::Failed(Refusal::Unreadable, format!("this cluster is refused:\n{why}")))?;
+    let objects = bootstrap(opened.fleet, member.name()).map_err(|why| {
+        CommandFailure::Failed(Refusal::Unreadable, format!("this cluster is refused:\n{why}"))
+    })?;
     let bootstrap = Bootstrap::of(objects);
     for object in &bootstrap.objects {
         output::print("---\n")?;

@@ -7,12 +7,11 @@ use capstan_report::inventory_reach;
 use serde_json::{Value, json};
 
 use super::super::arguments::InventoryDiff;
-use super::super::{Context, Failure, Format, Outcome, output, text};
+use super::super::{CommandFailure, CommandOutcome, Context, Format, output, text};
 use super::{open_in, print_value};
-use capstan_fleet::generator;
 use capstan_fleet::inventory::Difference;
 
-pub(super) fn run(context: &Context<'_>, command: &InventoryDiff) -> Result<Outcome, Failure> {
+pub(super) fn run(context: &Context<'_>, command: &InventoryDiff) -> Result<CommandOutcome, CommandFailure> {
     let workspace = context.workspace()?;
     let mut before = context.fleet_at(workspace.as_ref(), Some(&command.from))?;
     let mut after = context.fleet_at(workspace.as_ref(), command.to.as_deref())?;
@@ -30,12 +29,12 @@ pub(super) fn run(context: &Context<'_>, command: &InventoryDiff) -> Result<Outc
     Ok(outcome(&difference))
 }
 
-fn outcome(difference: &Difference) -> Outcome {
+fn outcome(difference: &Difference) -> CommandOutcome {
     if !difference.errors.is_empty() {
-        return Outcome::PartlyFailed;
+        return CommandOutcome::PartlyFailed;
     }
-    let stand = difference.outlook.worst.iter().any(|upgrade| generator::errors_stand(upgrade));
-    if stand { Outcome::ErrorsStand } else { Outcome::Done }
+    let stand = difference.outlook.worst.iter().any(|upgrade| upgrade.errors_stand());
+    if stand { CommandOutcome::ErrorsStand } else { CommandOutcome::Done }
 }
 
 fn error(message: &str, place: Option<&Place>) -> Value {

@@ -1,5 +1,7 @@
 //! Where a value comes from and where it ends; who has a value from where.
 
+use std::collections::BTreeSet;
+
 use capstan_inventory::origin::LevelKind;
 use capstan_inventory::survey::Survey;
 use capstan_inventory::templates::{Placement, RenderedObject, RenderedTemplates};
@@ -11,17 +13,17 @@ use capstan_report::Refusal;
 use serde_json::{Value, json};
 
 use super::super::arguments::{InventoryExplain, InventoryUses};
-use super::super::{Failure, Format, Outcome, output};
+use super::super::{CommandFailure, CommandOutcome, Format, output};
 use super::{OpenedInventory, complain, explained, id, named, origin, place, print_value, refused};
 
 pub(super) fn explain_one(
     opened: OpenedInventory<'_>,
     command: &InventoryExplain,
-) -> Result<Outcome, Failure> {
+) -> Result<CommandOutcome, CommandFailure> {
     let survey = opened.survey;
     let (member, values) = named(opened, &command.cluster)?;
     let rendered = survey.render(&member, &values);
-    let path = pointer(command.pointer.as_deref().unwrap_or_default())?;
+    let path = command.pointer.clone().unwrap_or_default();
     if let Some(object) = &command.object {
         let rendered = rendered.map_err(|findings| refused(&findings))?;
         return explain_object(survey, command, &member, &values, &rendered, object, &path);
@@ -29,19 +31,12 @@ pub(super) fn explain_one(
     // Where the render fails, the value still has its history.
     let rendered = rendered.unwrap_or_default();
     let Some(all) = explain(&member, &values, &path) else {
-        let there = explain(&member, &values, &FieldPath::root()).unwrap_or_default();
-        let there: Vec<String> = there.iter().map(|one| one.path.to_string()).collect();
-        // The values, and the mappings and lists around them.
-        let above = |path: &str| path.rfind('/').filter(|at| *at > 0);
-        let there = there.iter().flat_map(|path| {
-            std::iter::successors(Some(path.as_str()), move |path| path.get(..above(path)?))
-        });
-        return Err(Failure::Usage(
+        let meant = suggestion(&path.to_string(), pointers(&member, &values).iter().map(String::as_str));
+        return Err(CommandFailure::Usage(
             Refusal::NotFound,
             format!(
-                "no level sets `{path}` for {}{}: `capstan inventory values` prints what there is",
+                "no level sets `{path}` for {}{meant} (`capstan inventory values` prints what there is)",
                 member.name(),
-                suggestion(&path.to_string(), there),
             ),
         ));
     };
@@ -63,13 +58,15 @@ pub(super) fn explain_one(
     Ok(complain(&values))
 }
 
-fn pointer(text: &str) -> Result<FieldPath, Failure> {
-    FieldPath::parse(text).ok_or_else(|| {
-        Failure::Usage(
-            Refusal::Usage,
-            format!("`{text}` is not a JSON Pointer: write it like `/kubernetes/version`"),
-        )
-    })
+/// The pointers of all values, and of the mappings and lists around them.
+fn pointers(member: &Member<'_>, values: &ClusterValues) -> BTreeSet<String> {
+    let there = explain(member, values, &FieldPath::root()).unwrap_or_default();
+    let there: Vec<String> = there.iter().map(|one| one.path.to_string()).collect();
+    let above = |path: &str| path.rfind('/').filter(|at| *at > 0);
+    let all = there
+        .iter()
+        .flat_map(|path| std::iter::successors(Some(path.as_str()), move |path| path.get(..above(path)?)));
+    all.map(str::to_owned).collect()
 }
 
 fn print_text(
@@ -77,10 +74,10 @@ fn print_text(
     values: &ClusterValues,
     rendered: &RenderedTemplates,
     one: &Explained,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     let value = one.value.as_ref().map_or_else(|| "absent".to_owned(), ToString::to_string);
     output::print_line(&format!("{} = {value}", one.path))?;
-    output::print_line(&format!("  said by {}", one.origin))?;
+    output::print_line(&format!("  set by {}", one.origin))?;
     if let Some(said) = &one.is_final {
         output::print_line(&format!("  final since {said}"))?;
     }
@@ -130,7 +127,7 @@ fn explain_object(
     rendered: &RenderedTemplates,
     typed: &str,
     path: &FieldPath,
-) -> Result<Outcome, Failure> {
+) -> Result<CommandOutcome, CommandFailure> {
     let is_meant = |object: &&RenderedObject| {
         typed.split_once('/').is_some_and(|(kind, name)| object.id.kind == kind && object.id.name == name)
     };
@@ -139,7 +136,7 @@ fn explain_object(
         let all: Vec<String> =
             objects.map(|object| format!("{}/{}", object.id.kind, object.id.name)).collect();
         let hint = suggestion(typed, all.iter().map(String::as_str));
-        return Err(Failure::Usage(
+        return Err(CommandFailure::Usage(
             Refusal::NotFound,
             format!("the render of {} has no object `{typed}`: name it KIND/NAME{hint}", member.name()),
         ));
@@ -153,7 +150,7 @@ fn explain_object(
             output::print_line(&format!("{} {} by {}", object.id, placed.path, placed.template))?;
             for one in &read {
                 let value = one.value.as_ref().map_or_else(|| "absent".to_owned(), ToString::to_string);
-                output::print_line(&format!("  {} = {value}, said by {}", one.path, one.origin))?;
+                output::print_line(&format!("  {} = {value}, set by {}", one.path, one.origin))?;
             }
         }
         let values: Vec<Value> = read.iter().map(|one| explained(survey, member, one, Vec::new())).collect();
@@ -186,7 +183,7 @@ fn explain_object(
 }
 
 /// The level that was typed, KIND/NAME; or what may have been meant.
-fn level<'t>(survey: &Survey, typed: &'t str) -> Result<(LevelKind, &'t str), Failure> {
+fn level<'t>(survey: &Survey, typed: &'t str) -> Result<(LevelKind, &'t str), CommandFailure> {
     let found = typed.split_once('/').and_then(|(kind, name)| Some((LevelKind::of_kind(kind)?, name)));
     let objects = &survey.inventory.objects;
     let (refusal, message) = match found {
@@ -199,25 +196,32 @@ fn level<'t>(survey: &Survey, typed: &'t str) -> Result<(LevelKind, &'t str), Fa
     let meant = nearest(typed, all.iter().map(String::as_str))
         .or_else(|| all.iter().map(String::as_str).find(|level| level.split('/').nth(1) == Some(name)));
     let hint = did_you_mean(meant);
-    Err(Failure::Usage(refusal, format!("{message}{hint}")))
+    Err(CommandFailure::Usage(refusal, format!("{message}{hint}")))
 }
 
-pub(super) fn print_uses(survey: &Survey, command: &InventoryUses) -> Result<Outcome, Failure> {
-    let path = pointer(&command.pointer)?;
+pub(super) fn print_uses(survey: &Survey, command: &InventoryUses) -> Result<CommandOutcome, CommandFailure> {
+    let path = &command.pointer;
     let by = command.level.as_deref().map(|typed| level(survey, typed)).transpose()?;
     let (mut has, mut overridden) = (Vec::new(), Vec::new());
-    let mut failed = false;
+    let (mut failed, mut is_known, mut all) = (false, false, BTreeSet::new());
     for definition in survey.inventory.clusters() {
         let Ok(member) = Member::of(&survey.inventory, definition) else {
             failed = true;
             continue;
         };
         let values = survey.values(&member);
-        match uses(&values, &path, by) {
+        is_known |= values.merged.at(path).is_some();
+        all.extend(pointers(&member, &values));
+        match uses(&values, path, by) {
             Some(ValueUse::Has(from)) => has.push((id(survey, &member), from)),
             Some(ValueUse::Overrides(by)) => overridden.push((id(survey, &member), by)),
             None => {}
         }
+    }
+    if !is_known && !failed {
+        let meant = suggestion(&path.to_string(), all.iter().map(String::as_str));
+        let message = format!("no level sets `{path}` for any cluster{meant}");
+        return Err(CommandFailure::Usage(Refusal::NotFound, message));
     }
     match command.output {
         Format::Text if has.is_empty() && overridden.is_empty() => {
@@ -242,5 +246,5 @@ pub(super) fn print_uses(survey: &Survey, command: &InventoryUses) -> Result<Out
             print_value(&all, command.output)?;
         }
     }
-    Ok(if failed { Outcome::PartlyFailed } else { Outcome::Done })
+    Ok(if failed { CommandOutcome::PartlyFailed } else { CommandOutcome::Done })
 }

@@ -8,13 +8,13 @@ use capstan_report::Refusal;
 use serde_json::Value;
 
 use super::super::arguments::InventoryImport;
-use super::super::{Failure, Format, Outcome};
+use super::super::{CommandFailure, CommandOutcome, Format};
 use super::print_value;
 use crate::cli::progress::say;
 
-pub(super) fn run(command: &InventoryImport) -> Result<Outcome, Failure> {
+pub(super) fn run(command: &InventoryImport) -> Result<CommandOutcome, CommandFailure> {
     let typed = command.file.display();
-    let failed = |message: String| Failure::Failed(Refusal::Unreadable, message);
+    let failed = |message: String| CommandFailure::Failed(Refusal::Unreadable, message);
     let bytes =
         fs::read(&command.file).map_err(|error| failed(format!("{typed} cannot be read: {error}")))?;
     // Places name the file as it was typed, wherever it is.
@@ -29,5 +29,5 @@ pub(super) fn run(command: &InventoryImport) -> Result<Outcome, Failure> {
         Format::Text => print_value(&values, Format::Yaml)?,
         Format::Json | Format::Yaml => print_value(&values, command.output)?,
     }
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }

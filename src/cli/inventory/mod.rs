@@ -11,7 +11,8 @@ use capstan_inventory::survey::Survey;
 use capstan_inventory::trace::Explained;
 use capstan_inventory::values::{ClusterValues, Member};
 use capstan_model::finding::{Finding, Place, Severity};
-use capstan_model::spelling::{hint, nearest};
+use capstan_model::ids::ClusterId;
+use capstan_model::spelling::{hint, suggestion};
 use capstan_model::tree::RepoPath;
 use capstan_model::wording::in_one_line;
 use capstan_plan::settings::InventorySettings;
@@ -19,13 +20,13 @@ use capstan_report::Refusal;
 use serde_json::{Value, json};
 
 use super::arguments::{Inventory, InventoryCommand};
-use super::{Context, Failure, Format, Outcome, output, text, typed};
+use super::{CommandFailure, CommandOutcome, Context, Format, output, text, typed};
 use crate::cli::progress::say;
 use capstan_fleet::generator::Fleet;
 use capstan_fleet::inventory;
 use capstan_ports::Workspace;
 
-pub(super) fn run(context: &Context<'_>, command: &Inventory) -> Result<Outcome, Failure> {
+pub(super) fn run(context: &Context<'_>, command: &Inventory) -> Result<CommandOutcome, CommandFailure> {
     match &command.command {
         InventoryCommand::List { output } => opened(context, |opened| list(opened.survey, *output)),
         InventoryCommand::Values { cluster, origins, output } => {
@@ -52,17 +53,17 @@ struct OpenedInventory<'a> {
 
 fn opened(
     context: &Context<'_>,
-    run: impl FnOnce(OpenedInventory<'_>) -> Result<Outcome, Failure>,
-) -> Result<Outcome, Failure> {
+    run: impl FnOnce(OpenedInventory<'_>) -> Result<CommandOutcome, CommandFailure>,
+) -> Result<CommandOutcome, CommandFailure> {
     let workspace = context.workspace()?;
     let fleet = context.fleet_of(workspace.as_ref())?;
     run(OpenedInventory { workspace: workspace.as_ref(), fleet: &fleet, survey: &open_in(&fleet)? })
 }
 
 /// What `.capstan.yaml` of a snapshot says of its inventory, which there must be.
-pub(super) fn settings_of(fleet: &Fleet) -> Result<&InventorySettings, Failure> {
+pub(super) fn settings_of(fleet: &Fleet) -> Result<&InventorySettings, CommandFailure> {
     fleet.settings().inventory.as_ref().ok_or_else(|| {
-        Failure::Usage(
+        CommandFailure::Usage(
             Refusal::Settings,
             "there is no inventory here: `.capstan.yaml` names its folder, `inventory: {path: inventory}`"
                 .to_owned(),
@@ -71,14 +72,14 @@ pub(super) fn settings_of(fleet: &Fleet) -> Result<&InventorySettings, Failure> 
 }
 
 /// The inventory that `.capstan.yaml` of a snapshot names.
-fn open_in(fleet: &Fleet) -> Result<Survey, Failure> {
+fn open_in(fleet: &Fleet) -> Result<Survey, CommandFailure> {
     let settings = settings_of(fleet)?;
     let survey = inventory::survey(fleet, settings);
     for finding in &survey.inventory.findings {
         say!("{}", in_words(finding));
     }
     match &survey.inventory.unreadable {
-        Some(place) => Err(Failure::Failed(
+        Some(place) => Err(CommandFailure::Failed(
             Refusal::Unreadable,
             format!("part of the inventory cannot be read, so its values are unknown: see {place}"),
         )),
@@ -87,49 +88,58 @@ fn open_in(fleet: &Fleet) -> Result<Survey, Failure> {
 }
 
 /// The definition that was typed, by its name or its folder, with its values.
-fn named<'s>(opened: OpenedInventory<'s>, typed: &str) -> Result<(Member<'s>, ClusterValues), Failure> {
+fn named<'s>(
+    opened: OpenedInventory<'s>,
+    typed: &str,
+) -> Result<(Member<'s>, ClusterValues), CommandFailure> {
     let survey = opened.survey;
-    let paths = typed::paths(opened.workspace, typed);
-    let by_name = survey.member(typed);
-    let member = match by_name {
-        Some(member) => member,
-        None => survey
-            .inventory
-            .clusters()
-            .filter_map(|cluster| Member::of(&survey.inventory, cluster).ok())
-            .find(|member| survey.folder(member).is_ok_and(|folder| paths.contains(&folder)))
-            .map(Ok)
-            .ok_or_else(|| {
-                Failure::Usage(
-                    Refusal::NotFound,
-                    format!("the inventory defines no cluster `{typed}`{}", meant(survey, typed)),
-                )
-            })?,
+    let member = match survey.member(typed) {
+        Some(member) => member.map_err(|findings| refused(&findings))?,
+        None => {
+            let (folders, members): (Vec<ClusterId>, Vec<Member<'_>>) =
+                in_folders(survey).into_iter().unzip();
+            let meant = typed::only(in_folder(opened, &folders, typed)?, typed)?;
+            let found = folders.iter().zip(members).find(|(folder, _)| **folder == meant);
+            found.map(|(_, member)| member).ok_or_else(|| undefined(survey, &folders, typed))?
+        }
     };
-    let member = member.map_err(|findings| refused(&findings))?;
     let values = survey.values(&member);
     Ok((member, values))
 }
 
-/// Which cluster may have been meant, by its name or its folder.
-fn meant(survey: &Survey, typed: &str) -> String {
-    let clusters = || survey.inventory.clusters();
-    let names: Vec<&str> = clusters().map(|cluster| cluster.level.name.as_str()).collect();
-    let members = clusters().filter_map(|cluster| Member::of(&survey.inventory, cluster).ok());
-    let folders: Vec<String> =
-        members.filter_map(|member| Some(survey.folder(&member).ok()?.to_string())).collect();
-    match nearest(typed.trim_end_matches('/'), folders.iter().map(String::as_str)) {
-        Some(folder) if nearest(typed, names.iter().copied()).is_none() => {
-            format!("; did you mean `{folder}`?")
-        }
+/// The definitions that have a folder, with it.
+fn in_folders(survey: &Survey) -> Vec<(ClusterId, Member<'_>)> {
+    let members =
+        survey.inventory.clusters().filter_map(|cluster| Member::of(&survey.inventory, cluster).ok());
+    members.filter_map(|member| Some((ClusterId::new(survey.folder(&member).ok()?), member))).collect()
+}
+
+/// The folders of definitions that a path means, of which there is one at least.
+fn in_folder(
+    opened: OpenedInventory<'_>,
+    folders: &[ClusterId],
+    typed: &str,
+) -> Result<Vec<ClusterId>, CommandFailure> {
+    let known: Vec<&ClusterId> = folders.iter().collect();
+    let meant = typed::matching(opened.workspace, opened.fleet.tree().as_ref(), &known, typed)?;
+    if meant.is_empty() { Err(undefined(opened.survey, folders, typed)) } else { Ok(meant) }
+}
+
+/// What the inventory does not define, and which cluster may have been meant, by its name or its folder.
+fn undefined(survey: &Survey, folders: &[ClusterId], typed: &str) -> CommandFailure {
+    let names: Vec<&str> = survey.inventory.clusters().map(|cluster| cluster.level.name.as_str()).collect();
+    let by_folder = suggestion(typed.trim_end_matches('/'), folders.iter().map(ClusterId::as_str));
+    let meant = match suggestion(typed, names.iter().copied()) {
+        none if none.is_empty() && !by_folder.is_empty() => by_folder,
         _ => hint(typed, &names),
-    }
+    };
+    CommandFailure::Usage(Refusal::NotFound, format!("the inventory defines no cluster `{typed}`{meant}"))
 }
 
 /// Says why a cluster has no values.
-fn refused(findings: &[Finding]) -> Failure {
+fn refused(findings: &[Finding]) -> CommandFailure {
     let lines: Vec<String> = findings.iter().map(in_words).collect();
-    Failure::Failed(Refusal::Unreadable, format!("this cluster is refused:\n{}", lines.join("\n")))
+    CommandFailure::Failed(Refusal::Unreadable, format!("this cluster is refused:\n{}", lines.join("\n")))
 }
 
 fn in_words(finding: &Finding) -> String {
@@ -139,15 +149,15 @@ fn in_words(finding: &Finding) -> String {
 }
 
 /// Prints what is wrong with values to standard error.
-fn complain(values: &ClusterValues) -> Outcome {
+fn complain(values: &ClusterValues) -> CommandOutcome {
     for finding in &values.findings {
         say!("{}", in_words(finding));
     }
     let errors = values.findings.iter().any(|finding| finding.severity() == Severity::Error);
-    if errors { Outcome::ErrorsStand } else { Outcome::Done }
+    if errors { CommandOutcome::ErrorsStand } else { CommandOutcome::Done }
 }
 
-fn list(survey: &Survey, format: Format) -> Result<Outcome, Failure> {
+fn list(survey: &Survey, format: Format) -> Result<CommandOutcome, CommandFailure> {
     let mut rows = Vec::new();
     let mut failed = false;
     for definition in survey.inventory.clusters() {
@@ -207,7 +217,7 @@ fn list(survey: &Survey, format: Format) -> Result<Outcome, Failure> {
         Format::Json => output::print_json(&Value::Array(all))?,
         Format::Yaml => output::print_yaml(&Value::Array(all))?,
     }
-    Ok(if failed { Outcome::PartlyFailed } else { Outcome::Done })
+    Ok(if failed { CommandOutcome::PartlyFailed } else { CommandOutcome::Done })
 }
 
 fn values(
@@ -215,7 +225,7 @@ fn values(
     typed: &str,
     origins: bool,
     format: Format,
-) -> Result<Outcome, Failure> {
+) -> Result<CommandOutcome, CommandFailure> {
     let survey = opened.survey;
     let (member, values) = named(opened, typed)?;
     match (origins, format) {
@@ -241,7 +251,7 @@ fn values(
     Ok(complain(&values))
 }
 
-fn print_value(value: &Value, format: Format) -> Result<(), Failure> {
+fn print_value(value: &Value, format: Format) -> Result<(), CommandFailure> {
     if format == Format::Json { output::print_json(value) } else { output::print_yaml(value) }
 }
 

@@ -4,31 +4,38 @@ use std::fs;
 use std::path::Path;
 
 use capstan_model::finding::Severity;
+use capstan_model::ids::ClusterId;
 use capstan_model::wording::in_one_line;
 use capstan_report::Refusal;
 
 use super::super::arguments::InventoryRender;
-use super::super::{Failure, Outcome, output};
-use super::{OpenedInventory, id, in_words, named};
+use super::super::{CommandFailure, CommandOutcome, output};
+use super::{OpenedInventory, id, in_folder, in_folders, in_words, named};
 use crate::cli::progress::say;
 
-pub(super) fn run(opened: OpenedInventory<'_>, command: &InventoryRender) -> Result<Outcome, Failure> {
+pub(super) fn run(
+    opened: OpenedInventory<'_>,
+    command: &InventoryRender,
+) -> Result<CommandOutcome, CommandFailure> {
     let survey = opened.survey;
     let names: Vec<String> = match (command.all, command.clusters.is_empty()) {
         (true, _) => survey.inventory.clusters().map(|cluster| cluster.level.name.clone()).collect(),
-        (false, false) => command.clusters.clone(),
+        (false, false) => {
+            let meant = command.clusters.iter().map(|typed| below(opened, typed));
+            meant.collect::<Result<Vec<_>, CommandFailure>>()?.concat()
+        }
         (false, true) => {
             let message = "name the clusters to render, or `--all`".to_owned();
-            return Err(Failure::Usage(Refusal::Usage, message));
+            return Err(CommandFailure::Usage(Refusal::Usage, message));
         }
     };
-    let mut outcome = Outcome::Done;
+    let mut outcome = CommandOutcome::Done;
     for name in names {
         let (member, values) = match named(opened, &name) {
             Ok(found) => found,
-            Err(Failure::Failed(_, message)) => {
+            Err(CommandFailure::Failed(_, message)) => {
                 say!("{message}");
-                outcome = outcome.max(Outcome::PartlyFailed);
+                outcome = outcome.max(CommandOutcome::PartlyFailed);
                 continue;
             }
             Err(failure) => return Err(failure),
@@ -39,7 +46,7 @@ pub(super) fn run(opened: OpenedInventory<'_>, command: &InventoryRender) -> Res
                 for finding in findings.iter().filter(|finding| finding.severity() == Severity::Error) {
                     say!("{name}: {}", in_words(finding));
                 }
-                outcome = outcome.max(Outcome::PartlyFailed);
+                outcome = outcome.max(CommandOutcome::PartlyFailed);
                 continue;
             }
         };
@@ -57,9 +64,20 @@ pub(super) fn run(opened: OpenedInventory<'_>, command: &InventoryRender) -> Res
     Ok(outcome)
 }
 
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
+/// What one name means: a definition, or all definitions whose folders are below a path.
+fn below(opened: OpenedInventory<'_>, typed: &str) -> Result<Vec<String>, CommandFailure> {
+    if opened.survey.member(typed).is_some() {
+        return Ok(vec![typed.to_owned()]);
+    }
+    let folders: Vec<ClusterId> = in_folders(opened.survey).into_iter().map(|(folder, _)| folder).collect();
+    let meant = in_folder(opened, &folders, typed)?;
+    // A folder is named from the repository's root.
+    Ok(meant.iter().map(ToString::to_string).collect())
+}
+
+fn write(path: &Path, text: &str) -> Result<(), CommandFailure> {
     let written = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(path, text));
     written.map_err(|error| {
-        Failure::Failed(Refusal::Unreadable, format!("{} cannot be written: {error}", path.display()))
+        CommandFailure::Failed(Refusal::Unreadable, format!("{} cannot be written: {error}", path.display()))
     })
 }

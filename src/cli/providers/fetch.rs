@@ -17,7 +17,7 @@ use tokio::runtime::{Builder, Runtime};
 use super::set::{failed, of_file, set};
 use crate::cli::arguments::ProvidersFetch;
 use crate::cli::progress::say;
-use crate::cli::{Connect, Context, Failure, Format, ObjectFormat, Outcome, output, typed};
+use crate::cli::{CommandFailure, CommandOutcome, Connect, Context, Format, ObjectFormat, output, typed};
 
 /// Where files go if nothing else was typed.
 const KEPT_IN: &str = ".capstan/providers";
@@ -34,10 +34,10 @@ pub(super) fn run(
     context: &Context<'_>,
     connect: Connect<'_>,
     command: &ProvidersFetch,
-) -> Result<Outcome, Failure> {
+) -> Result<CommandOutcome, CommandFailure> {
     if context.arguments.at.is_some() && !command.config_maps && command.push.is_none() {
         let message = "`--at` reads a commit, and the files go into the work tree: leave it out, or add `--config-maps` or `--push`";
-        return Err(Failure::Usage(Refusal::Usage, message.to_owned()));
+        return Err(CommandFailure::Usage(Refusal::Usage, message.to_owned()));
     }
     let values = credentials(command)?;
     let workspace = context.workspace()?;
@@ -50,7 +50,7 @@ pub(super) fn run(
     };
     let into = into.ok_or_else(|| {
         let message = "--into: this is not a folder below the root of the repository".to_owned();
-        Failure::Usage(Refusal::Usage, message)
+        CommandFailure::Usage(Refusal::Usage, message)
     })?;
     let of_settings = fleet.settings().providers.hosts.iter().map(|host| host.as_str().to_owned());
     let typed = typed_hosts(command)?;
@@ -58,9 +58,10 @@ pub(super) fn run(
     let mut granted = OperatorHost::public();
     granted.extend(typed.iter().flat_map(|host| OperatorHost::typed(host)));
     let hosts = AllowedHosts::new(of_settings.chain(typed)).within(&granted);
-    let source = connect(hosts).map_err(|error| Failure::Failed(Refusal::Providers, error.to_string()))?;
+    let source =
+        connect(hosts).map_err(|error| CommandFailure::Failed(Refusal::Providers, error.to_string()))?;
     let runtime = Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| Failure::Failed(Refusal::Providers, error.to_string()))?;
+    let runtime = runtime.map_err(|error| CommandFailure::Failed(Refusal::Providers, error.to_string()))?;
 
     let work = FetchWork {
         command,
@@ -77,7 +78,7 @@ pub(super) fn run(
         let form = if command.output == Format::Json { ObjectFormat::Json } else { ObjectFormat::Yaml };
         output::print_objects(form, &maps.iter().collect::<Vec<_>>())?;
         rows.iter().for_each(|row| say!("note: {}", line(row)));
-        return Ok(Outcome::Done);
+        return Ok(CommandOutcome::Done);
     }
     match &command.push {
         Some(address) => work.push(address, &mut rows)?,
@@ -88,7 +89,7 @@ pub(super) fn run(
         Format::Yaml => output::print_yaml(&rows.iter().map(as_json).collect::<Value>())?,
         Format::Text => rows.iter().try_for_each(|row| output::print_line(&line(row)))?,
     }
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }
 
 /// What fetching and pushing needs.
@@ -105,7 +106,7 @@ struct FetchWork<'a> {
 impl<'a> FetchWork<'a> {
     /// All providers' components, or all that is wrong. What is not kept in the repository is taken from there where
     /// it is; what is, is asked for again, so that one hears of a version that moved.
-    fn fetched(&self, into: &RepoPath) -> Result<Vec<FetchRow<'a>>, Failure> {
+    fn fetched(&self, into: &RepoPath) -> Result<Vec<FetchRow<'a>>, CommandFailure> {
         let is_kept = !self.command.config_maps && self.command.push.is_none();
         let (mut rows, mut refused) = (Vec::new(), Vec::new());
         for provider in self.set.providers() {
@@ -133,28 +134,28 @@ impl<'a> FetchWork<'a> {
     }
 
     /// The SHA-256 that the `capstan.yaml` of a provider's set records of the version that it asks for.
-    fn recorded_of_set(&self, provider: &Provider) -> Result<Option<String>, Failure> {
+    fn recorded_of_set(&self, provider: &Provider) -> Result<Option<String>, CommandFailure> {
         let Some(folder) = self.fleet.layout().target_around(provider.place.file()) else { return Ok(None) };
         let settings = Cluster::settings_of(self.tree, folder)
-            .map_err(|error| Failure::Failed(Refusal::Providers, error.to_string()))?;
+            .map_err(|error| CommandFailure::Failed(Refusal::Providers, error.to_string()))?;
         let record = settings.and_then(|mut settings| settings.components.remove(&provider.label()));
         let record = record.filter(|record| Some(record.version.as_str()) == provider.version());
         Ok(record.map(|record| record.sha256))
     }
 
-    fn push(&self, address: &str, rows: &mut [FetchRow<'_>]) -> Result<(), Failure> {
+    fn push(&self, address: &str, rows: &mut [FetchRow<'_>]) -> Result<(), CommandFailure> {
         for row in rows {
             let FetchRow { provider, published, .. } = row;
             let address = format!("{}/{}", address.trim_end_matches('/'), provider.label());
             let artifact = OciArtifact::parse(&address, Some(&published.version));
-            let artifact =
-                artifact.map_err(|refusal| Failure::Usage(Refusal::Usage, format!("--push: {refusal}")))?;
+            let artifact = artifact
+                .map_err(|refusal| CommandFailure::Usage(Refusal::Usage, format!("--push: {refusal}")))?;
             // Those of the environment: the account that may read a source need not be the one that may write a mirror.
             let credentials = SourceCredentials::read(|name| self.values.get(name).map(str::to_owned));
             let files = layers(provider, published);
             let digest = self.runtime.block_on(self.source.push(&artifact, &files, &credentials));
-            let digest =
-                digest.map_err(|error: FetchError| Failure::Failed(Refusal::Providers, error.to_string()))?;
+            let digest = digest
+                .map_err(|error: FetchError| CommandFailure::Failed(Refusal::Providers, error.to_string()))?;
             row.to = format!("{artifact}@{digest}");
         }
         Ok(())
@@ -179,7 +180,7 @@ fn as_recorded(
 }
 
 /// Credentials of the file, then of the environment.
-fn credentials(command: &ProvidersFetch) -> Result<VariableValues, Failure> {
+fn credentials(command: &ProvidersFetch) -> Result<VariableValues, CommandFailure> {
     let mut values = command.variables_file.as_deref().map(of_file).transpose()?.unwrap_or_default();
     let mut environment = VariableValues::default();
     for name in SourceCredentials::NAMES {
@@ -191,11 +192,11 @@ fn credentials(command: &ProvidersFetch) -> Result<VariableValues, Failure> {
     Ok(values)
 }
 
-fn typed_hosts(command: &ProvidersFetch) -> Result<Vec<String>, Failure> {
+fn typed_hosts(command: &ProvidersFetch) -> Result<Vec<String>, CommandFailure> {
     let mut hosts = Vec::new();
     for host in &command.hosts {
         let host = HostName::parse(host)
-            .map_err(|error| Failure::Usage(Refusal::Usage, format!("--host: {error}")))?;
+            .map_err(|error| CommandFailure::Usage(Refusal::Usage, format!("--host: {error}")))?;
         hosts.push(host.as_str().to_owned());
     }
     if let Some(address) = &command.push {
@@ -220,18 +221,19 @@ fn write(
     tree: &dyn Tree,
     into: &RepoPath,
     rows: &mut [FetchRow<'_>],
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     let mut changes = Vec::new();
     for row in rows {
         for (path, text) in files(row.provider, &row.published) {
-            let path =
-                into.join(&path).map_err(|error| Failure::Failed(Refusal::Providers, error.to_string()))?;
+            let path = into
+                .join(&path)
+                .map_err(|error| CommandFailure::Failed(Refusal::Providers, error.to_string()))?;
             let before = match tree.entry(&path) {
                 None => None,
                 Some(entry) => {
                     let bytes = tree
                         .read(entry)
-                        .map_err(|error| Failure::Failed(Refusal::Providers, error.to_string()))?;
+                        .map_err(|error| CommandFailure::Failed(Refusal::Providers, error.to_string()))?;
                     Some(String::from_utf8_lossy(&bytes).into_owned())
                 }
             };

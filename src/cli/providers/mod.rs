@@ -10,13 +10,13 @@ use serde_json::Value;
 
 use self::set::rendered;
 use super::arguments::{ProviderInputs, Providers, ProvidersCommand};
-use super::{Connect, Context, Failure, Format, ObjectFormat, Outcome, output};
+use super::{CommandFailure, CommandOutcome, Connect, Context, Format, ObjectFormat, output};
 
 pub(super) fn run(
     context: &Context<'_>,
     connect: Connect<'_>,
     command: &Providers,
-) -> Result<Outcome, Failure> {
+) -> Result<CommandOutcome, CommandFailure> {
     match &command.command {
         ProvidersCommand::Render { inputs, output } => print_objects(context, inputs, *output),
         ProvidersCommand::Fetch(command) => fetch::run(context, connect, command),
@@ -31,14 +31,18 @@ fn print_objects(
     context: &Context<'_>,
     inputs: &ProviderInputs,
     format: ObjectFormat,
-) -> Result<Outcome, Failure> {
+) -> Result<CommandOutcome, CommandFailure> {
     let (_, rendered) = rendered(context, inputs)?;
     let objects: Vec<&Value> = rendered.iter().flat_map(|provider| &provider.objects).collect();
     output::print_objects(format, &objects)?;
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }
 
-fn print_images(context: &Context<'_>, inputs: &ProviderInputs, format: Format) -> Result<Outcome, Failure> {
+fn print_images(
+    context: &Context<'_>,
+    inputs: &ProviderInputs,
+    format: Format,
+) -> Result<CommandOutcome, CommandFailure> {
     let (_, rendered) = rendered(context, inputs)?;
     let images: BTreeSet<String> = rendered.into_iter().flat_map(|provider| provider.images).collect();
     match format {
@@ -46,5 +50,5 @@ fn print_images(context: &Context<'_>, inputs: &ProviderInputs, format: Format) 
         Format::Yaml => output::print_yaml(&images.into_iter().collect())?,
         Format::Text => images.iter().try_for_each(output::print_line)?,
     }
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }

@@ -6,14 +6,14 @@ use serde_json::Value;
 
 use super::set::rendered_at;
 use crate::cli::arguments::ProviderInputs;
-use crate::cli::{Context, Failure, Format, Outcome, output};
+use crate::cli::{CommandFailure, CommandOutcome, Context, Format, output};
 
 pub(super) fn run(
     context: &Context<'_>,
     inputs: &ProviderInputs,
     from: Option<&str>,
     format: Format,
-) -> Result<Outcome, Failure> {
+) -> Result<CommandOutcome, CommandFailure> {
     let now = rendered_at(context, inputs, context.arguments.at.as_deref())?;
     let mut before = InstalledSet { objects: Vec::new(), versions: now.versions };
     if let Some(from) = from {
@@ -42,7 +42,7 @@ pub(super) fn run(
             }
         }
     }
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }
 
 /// A rule in a line: `get, list secrets in own-system`.

@@ -14,7 +14,7 @@ use capstan_yaml::YamlFile;
 use crate::cli::arguments::ProviderInputs;
 use crate::cli::progress::say;
 use crate::cli::typed::file_or_folder;
-use crate::cli::{Context, Failure};
+use crate::cli::{CommandFailure, Context};
 use capstan_ports::Workspace;
 
 /// The set below a path, which has providers.
@@ -22,14 +22,14 @@ pub(super) fn set(
     workspace: &dyn Workspace,
     tree: &dyn Tree,
     typed: Option<&str>,
-) -> Result<ProviderSet, Failure> {
+) -> Result<ProviderSet, CommandFailure> {
     let path = match typed {
         Some(typed) => file_or_folder(workspace, &[tree], typed)?,
         None => RepoPath::root(),
     };
     let set = ProviderSet::read(tree, &path).map_err(|refused| failed(&refused))?;
     if set.providers().is_empty() {
-        return Err(Failure::Usage(
+        return Err(CommandFailure::Usage(
             Refusal::Providers,
             format!(
                 "{} holds no provider object (`apiVersion: operator.cluster.x-k8s.io/v1alpha2`)",
@@ -44,7 +44,7 @@ pub(super) fn set(
 pub(super) fn rendered(
     context: &Context<'_>,
     typed: &ProviderInputs,
-) -> Result<(ProviderSet, Vec<RenderedObjects>), Failure> {
+) -> Result<(ProviderSet, Vec<RenderedObjects>), CommandFailure> {
     rendered_at(context, typed, context.arguments.at.as_deref()).map(|all| (all.set, all.rendered))
 }
 
@@ -61,7 +61,7 @@ pub(super) fn rendered_at(
     context: &Context<'_>,
     typed: &ProviderInputs,
     revision: Option<&str>,
-) -> Result<SetAtRevision, Failure> {
+) -> Result<SetAtRevision, CommandFailure> {
     let variables = variables(typed)?;
     let configuration = typed.clusterctl_config.as_deref().map(configuration).transpose()?;
     let workspace = context.workspace()?;
@@ -98,17 +98,17 @@ pub(super) fn rendered_at(
 }
 
 /// Everything that is wrong, a line each.
-pub(super) fn failed<E: ToString>(refused: &[E]) -> Failure {
+pub(super) fn failed<E: ToString>(refused: &[E]) -> CommandFailure {
     let lines: Vec<String> = refused.iter().map(ToString::to_string).collect();
-    Failure::Failed(Refusal::Providers, lines.join("\n"))
+    CommandFailure::Failed(Refusal::Providers, lines.join("\n"))
 }
 
 /// What was typed counts before the file.
-fn variables(typed: &ProviderInputs) -> Result<VariableValues, Failure> {
+fn variables(typed: &ProviderInputs) -> Result<VariableValues, CommandFailure> {
     let mut values = VariableValues::default();
     for pair in &typed.variables {
         let (name, value) = pair.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or_else(|| {
-            Failure::Usage(
+            CommandFailure::Usage(
                 Refusal::Providers,
                 "`--variable` needs `NAME=VALUE`, with the name before the first `=`".to_owned(),
             )
@@ -122,9 +122,9 @@ fn variables(typed: &ProviderInputs) -> Result<VariableValues, Failure> {
 }
 
 /// The variables of a file; their values are never printed.
-pub(super) fn of_file(file: &Path) -> Result<VariableValues, Failure> {
+pub(super) fn of_file(file: &Path) -> Result<VariableValues, CommandFailure> {
     let shown = file.display();
-    let failed = |message: &str| Failure::Failed(Refusal::Providers, format!("{shown}: {message}"));
+    let failed = |message: &str| CommandFailure::Failed(Refusal::Providers, format!("{shown}: {message}"));
     let read = YamlFile::read(&text_of(file)?)
         .map_err(|error| failed(&format!("line {}: this is not YAML", error.position.line)))?;
     let mut values = VariableValues::default();
@@ -144,13 +144,14 @@ pub(super) fn of_file(file: &Path) -> Result<VariableValues, Failure> {
     Ok(values)
 }
 
-fn configuration(file: &Path) -> Result<Overrides, Failure> {
-    Overrides::of_configuration(&text_of(file)?)
-        .map_err(|refusal| Failure::Failed(Refusal::Providers, format!("{}: {refusal}", file.display())))
+fn configuration(file: &Path) -> Result<Overrides, CommandFailure> {
+    Overrides::of_configuration(&text_of(file)?).map_err(|refusal| {
+        CommandFailure::Failed(Refusal::Providers, format!("{}: {refusal}", file.display()))
+    })
 }
 
-fn text_of(file: &Path) -> Result<String, Failure> {
+fn text_of(file: &Path) -> Result<String, CommandFailure> {
     fs::read_to_string(file).map_err(|error| {
-        Failure::Failed(Refusal::Providers, format!("{} cannot be read: {error}", file.display()))
+        CommandFailure::Failed(Refusal::Providers, format!("{} cannot be read: {error}", file.display()))
     })
 }

@@ -11,8 +11,8 @@ use capstan_model::ids::ClusterId;
 use capstan_model::tree::{CommitId, RepoPath};
 use capstan_plan::settings::{ManagementClusterUid, RepositoryName as SettingsName};
 use capstan_ports::{
-    Agent, AgentWork, Clock, Enrolled, Enrolment, FollowedCluster, FollowedMerge, Heard, Invitation,
-    MergeSettled, PreflightRecord, ReportedToGitHub, Repository, RepositoryName, RolloutRecords, TokenUse,
+    Agent, AgentWork, Clock, Enrolled, Enrolment, FollowedCluster, FollowedMerge, Invitation, MergeSettled,
+    PreflightRecord, ReportReceipt, ReportedToGitHub, Repository, RepositoryName, RolloutRecords, TokenUse,
     WatchedRepository,
 };
 use jiff::SignedDuration;
@@ -226,7 +226,7 @@ async fn reports_wait_only_while_somebody_follows_and_only_if_they_are_newer() {
         let take = async |number, state| {
             let reports = [report(number, state)];
             let heard = records.take_reports(REPOSITORY, &one, "mc-eu", &reports).await.unwrap();
-            assert_eq!(heard, Heard::Stored);
+            assert_eq!(heard, ReportReceipt::Stored);
         };
         take(1, RolloutState::Rolling).await;
         assert_eq!(records.pending_reports(REPOSITORY).await.unwrap(), [], "nobody follows");
@@ -294,7 +294,7 @@ async fn order_counts_within_one_agent_and_revoking_forgets_what_it_said() {
         let take = async |agent, number, state| {
             let reports = [report(number, state)];
             let heard = records.take_reports(REPOSITORY, agent, "mc-eu", &reports).await.unwrap();
-            assert_eq!(heard, Heard::Stored);
+            assert_eq!(heard, ReportReceipt::Stored);
         };
         let stands = async || {
             let standings = records.standings(REPOSITORY).await.unwrap();
@@ -347,14 +347,17 @@ async fn nothing_of_an_agent_is_stored_once_it_is_revoked() {
         assert!(records.revoke(&one.id, "ada@bot").await.unwrap());
 
         let heard = records.take_reports(REPOSITORY, &one, "mc-eu", &reports).await.unwrap();
-        assert_eq!((heard, records.standings(REPOSITORY).await.unwrap()), (Heard::Revoked, vec![]));
-        assert_eq!(records.answer_preflight(&id, &one.id, &answer).await.unwrap(), Heard::Revoked);
+        assert_eq!((heard, records.standings(REPOSITORY).await.unwrap()), (ReportReceipt::Revoked, vec![]));
+        assert_eq!(records.answer_preflight(&id, &one.id, &answer).await.unwrap(), ReportReceipt::Revoked);
         assert_eq!(records.preflight(&id).await.unwrap().unwrap().state, PreflightState::Asked);
 
         let other = agent(&bench, '2');
         enrol(&bench, &other).await;
-        assert_eq!(records.answer_preflight(&id, &other.id, &answer).await.unwrap(), Heard::Stored);
-        assert_eq!(records.answer_preflight(&id, &other.id, &answer).await.unwrap(), Heard::NotAwaited);
+        assert_eq!(records.answer_preflight(&id, &other.id, &answer).await.unwrap(), ReportReceipt::Stored);
+        assert_eq!(
+            records.answer_preflight(&id, &other.id, &answer).await.unwrap(),
+            ReportReceipt::NotAwaited
+        );
     })
     .await;
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use capstan_ports::{Budgets, Clock, Kept, KeptBudget, MissedDeliveries};
+use capstan_ports::{BudgetWrite, Budgets, Clock, KeptBudget, MissedDeliveries};
 
 use super::each_engine;
 
@@ -12,13 +12,22 @@ async fn a_budget_is_written_over_the_version_that_was_read_alone() {
     each_engine(async |bench| {
         let database = &bench.database;
         assert_eq!(database.budget("installation 17").await.unwrap(), None);
-        assert_eq!(database.keep_budget("installation 17", None, "a").await.unwrap(), Kept::Written);
-        assert_eq!(database.keep_budget("installation 17", None, "b").await.unwrap(), Kept::Overtaken);
+        assert_eq!(database.keep_budget("installation 17", None, "a").await.unwrap(), BudgetWrite::Written);
+        assert_eq!(database.keep_budget("installation 17", None, "b").await.unwrap(), BudgetWrite::Overtaken);
         let kept = database.budget("installation 17").await.unwrap();
         assert_eq!(kept, Some(KeptBudget { version: 1, ledger: "a".to_owned() }));
-        assert_eq!(database.keep_budget("installation 17", Some(1), "c").await.unwrap(), Kept::Written);
-        assert_eq!(database.keep_budget("installation 17", Some(1), "d").await.unwrap(), Kept::Overtaken);
-        assert_eq!(database.keep_budget("installation 18", Some(1), "d").await.unwrap(), Kept::Overtaken);
+        assert_eq!(
+            database.keep_budget("installation 17", Some(1), "c").await.unwrap(),
+            BudgetWrite::Written
+        );
+        assert_eq!(
+            database.keep_budget("installation 17", Some(1), "d").await.unwrap(),
+            BudgetWrite::Overtaken
+        );
+        assert_eq!(
+            database.keep_budget("installation 18", Some(1), "d").await.unwrap(),
+            BudgetWrite::Overtaken
+        );
         let kept = bench.reopened().await.budget("installation 17").await.unwrap();
         assert_eq!(kept, Some(KeptBudget { version: 2, ledger: "c".to_owned() }));
     })

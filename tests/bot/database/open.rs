@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 
 use capstan_database::Database;
-use capstan_ports::{Cause, JobRequest, Jobs, RepositoryName, SystemClock};
+use capstan_ports::{JobCause, JobRequest, Jobs, RepositoryName, SystemClock};
 
 use super::engines::each_empty_database;
 use super::{each_engine, sqlite};
@@ -17,7 +17,7 @@ async fn error(url: &str) -> String {
 async fn what_was_written_is_there_after_a_restart() {
     each_engine(async |bench| {
         let name = RepositoryName::parse("acme/gitops").unwrap();
-        let request = JobRequest { repository: 1, installation: 7, name, cause: Cause::Event };
+        let request = JobRequest { repository: 1, installation: 7, name, cause: JobCause::Event };
         bench.database.enqueue(&request).await.unwrap();
         bench.database.close().await;
         let reopened = bench.reopened().await;

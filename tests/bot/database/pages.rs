@@ -6,11 +6,13 @@ use std::time::Duration;
 use capstan_bot::intake::{DeliveryReading, DeliveryStore as _, read_delivery};
 use capstan_model::source::SourceKind;
 use capstan_model::target::Target;
+use capstan_model::tree::CommitId;
 use capstan_model::version::KubernetesVersion;
+use capstan_plan::proposal::ProposalId;
 use capstan_ports::{
-    Again, AuditFilter, CampaignLimits, CampaignRecord, CampaignTarget, Cause, Clock as _, ClusterFilter,
-    ClusterOrder, DeliveryFilter, DeliveryOutcome, FleetFacts, JobRequest, Jobs as _, ListExtent,
-    PageRecords as _, Records as _, RepositoryName, SortKey, VisibleRepositories, WavePlace,
+    Again, AuditFilter, CampaignLimits, CampaignRecord, CampaignTarget, Clock as _, ClusterFilter,
+    ClusterOrder, DeliveryFilter, DeliveryOutcome, FleetFacts, JobCause, JobRequest, Jobs as _, ListExtent,
+    PageRecords as _, ProposalRecord, Records as _, RepositoryName, SortKey, VisibleRepositories, WavePlace,
 };
 use capstan_report::ProposalState;
 
@@ -32,7 +34,7 @@ async fn fill(bench: &Bench) {
         (OTHER, "acme/secret", vec![("noether/Vault", "current", "")]),
     ] {
         let name = RepositoryName::parse(name).unwrap();
-        let request = JobRequest { repository, installation: 7, name, cause: Cause::Start };
+        let request = JobRequest { repository, installation: 7, name, cause: JobCause::Start };
         bench.database.enqueue(&request).await.unwrap();
         let target = |(path, state, reason): (&str, &str, &str)| CampaignTarget {
             target: Target::parse(path).unwrap(),
@@ -103,6 +105,39 @@ async fn clusters_are_narrowed_and_what_may_not_be_seen_is_left_out() {
         assert_eq!(records.replay("\0", "ada").await.unwrap(), Again::NotThere);
         let shown = records.shown_repositories(&one).await.unwrap();
         assert_eq!((shown.len(), shown[0].limits, shown[0].open), (1, Some((20, 5)), 0));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_merged_proposal_is_not_counted_as_open_and_one_for_a_new_cluster_is() {
+    each_engine(async |bench| {
+        fill(&bench).await;
+        let records = &bench.database;
+        // It brought `gauss/peu01`, which has a row of the release alone since.
+        for (target, kind) in [
+            ("gauss/peu01", "values"),
+            ("gauss/peu01", "release"),
+            ("gauss/peu_2", "release"),
+            ("gauss/new", "values"),
+        ] {
+            let proposal = ProposalRecord {
+                repository: ONE,
+                proposal: ProposalId {
+                    target: Target::parse(target).unwrap(),
+                    kind: SourceKind::parse(kind).unwrap(),
+                },
+                pull_request: Some(12),
+                source: "aws/v22.0.0@9d1f".to_owned(),
+                plan: "plan".to_owned(),
+                head: CommitId::parse(&"a".repeat(40)).unwrap(),
+                opened_at: bench.clock.now(),
+            };
+            records.save_proposal(&proposal).await.unwrap();
+        }
+        let shown = records.shown_repositories(&VisibleRepositories::Everything).await.unwrap();
+        let open: Vec<(&str, u64)> = shown.iter().map(|one| (one.name.as_str(), one.open)).collect();
+        assert_eq!(open, [("acme/gitops", 2), ("acme/secret", 0)], "the held one, and the new cluster");
     })
     .await;
 }
@@ -188,7 +223,7 @@ async fn the_fleet_is_sorted_counted_and_says_since_when() {
     each_engine(async |bench| {
         let records = &bench.database;
         let name = RepositoryName::parse("acme/gitops").unwrap();
-        let request = JobRequest { repository: ONE, installation: 7, name, cause: Cause::Start };
+        let request = JobRequest { repository: ONE, installation: 7, name, cause: JobCause::Start };
         records.enqueue(&request).await.unwrap();
         let one = |(path, state, version, wave): Row<'_>| CampaignTarget {
             target: Target::parse(path).unwrap(),

@@ -8,8 +8,8 @@ use capstan_model::tree::CommitId;
 use capstan_plan::command::CommentId;
 use capstan_plan::proposal::ProposalId;
 use capstan_ports::{
-    AuditEntry, CampaignLimits, CampaignRecord, CampaignTarget, Cause, CheckRecord, CheckVerdict, Clock,
-    ClusterFilter, FleetView, JobRequest, JobState, Jobs, KnownDashboard, ListExtent, PageRecords,
+    AuditEntry, CampaignLimits, CampaignRecord, CampaignTarget, CheckRecord, CheckVerdict, Clock,
+    ClusterFilter, FleetView, JobCause, JobRequest, JobState, Jobs, KnownDashboard, ListExtent, PageRecords,
     ProposalRecord, Records, RefusedWrite, RepositoryName, ShownTarget, VisibleRepositories,
 };
 use capstan_report::ProposalState;
@@ -167,7 +167,7 @@ async fn of_a_campaign_what_was_saved_last_is_read() {
     each_engine(async |bench| {
         let records = &bench.database;
         let name = RepositoryName::parse("acme/gitops").unwrap();
-        let request = JobRequest { repository: REPOSITORY, installation: 7, name, cause: Cause::Start };
+        let request = JobRequest { repository: REPOSITORY, installation: 7, name, cause: JobCause::Start };
         records.enqueue(&request).await.unwrap();
         let one = |number: usize, state: &str, hold: Option<&str>| CampaignTarget {
             target: target(&format!("gauss/c{number:03}")),
@@ -221,7 +221,7 @@ async fn the_fleet_shows_campaign_and_proposals_of_a_repository() {
     each_engine(async |bench| {
         let records = &bench.database;
         let name = RepositoryName::parse("acme/gitops").unwrap();
-        let request = JobRequest { repository: REPOSITORY, installation: 7, name, cause: Cause::Start };
+        let request = JobRequest { repository: REPOSITORY, installation: 7, name, cause: JobCause::Start };
         records.enqueue(&request).await.unwrap();
         let campaign = |kind: &str, source: &str, rows: &[[&str; 3]]| CampaignRecord {
             kind: SourceKind::parse(kind).unwrap(),
@@ -307,7 +307,7 @@ async fn the_fleet_shows_campaign_and_proposals_of_a_repository() {
 async fn the_age_of_the_oldest_due_job_is_reported() {
     each_engine(async |bench| {
         let name = RepositoryName::parse("acme/gitops").unwrap();
-        let request = JobRequest { repository: 1, installation: 7, name, cause: Cause::Event };
+        let request = JobRequest { repository: 1, installation: 7, name, cause: JobCause::Event };
         bench.database.enqueue(&request).await.unwrap();
         bench.clock.advance(Duration::from_secs(90));
         let counts = bench.database.job_counts().await.unwrap();

@@ -309,7 +309,7 @@ fn twelve() -> Vec<CampaignTarget> {
         ("euler/search", "current", ""),
         ("noether/vault", "unplannable", "`base/cluster.yaml` cannot be read."),
         ("noether/edge", "waiting", "5 proposals were opened within an hour."),
-        ("noether/lab", "current", ""),
+        ("noether/observability-lab-eu", "current", ""),
         ("noether/test", "current", ""),
     ];
     let one = |(place, (path, state, reason)): (usize, (&str, &str, &str))| {

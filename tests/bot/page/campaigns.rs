@@ -52,7 +52,7 @@ fn progress() -> CampaignProgress {
         ordered_by: Vec::new(),
         stopped: Some(Stop {
             at: "2026-11-21T11:00:00Z".parse().unwrap(),
-            why: "of `gauss/peu02` its rollout is stuck.".to_owned(),
+            why: "the rollout of `gauss/peu02` is stuck.".to_owned(),
             by_person: false,
         }),
         skipped: BTreeSet::from([id("gauss/lab")]),
@@ -95,12 +95,12 @@ async fn a_campaign_has_a_page_with_its_waves_and_what_waits() {
     let page = world.local("/campaigns/acme/gitops/fleet%20%3C1%3E").await;
     for expected in [
         "<h1>fleet &#60;1&#62;</h1>",
-        "since 2026-11-21 11:00 UTC: of <code>gauss/peu02</code> its rollout is stuck.",
+        "on 2026-11-21 11:00 UTC: the rollout of <code>gauss/peu02</code> is stuck.",
         "Administrators of the repository may stop and resume it. The buttons are shown to people who sign in through GitHub.",
         r#"It continues without <a href="/clusters/acme/gitops/gauss/lab">gauss/lab</a>."#,
         "<span>2 of 2 done</span>",
         "<span>0 of 3 done, 1 failed, 1 open</span>",
-        "<li>0 9 * * MON-FRI for 8h (Europe/Berlin)</li>",
+        "<li>Monday to Friday 09:00 to 17:00 (Europe/Berlin)</li>",
         "<li>2026-11-23 23:00 UTC to 2026-11-26 11:00 UTC: the &#60;b&#62;quarter ends</li>",
         r#"<a href="/clusters/acme/gitops/gauss/%3Ci%3Epeu04">gauss/&#60;i&#62;peu04</a>"#,
         r#"<svg class="time-line""#,
@@ -199,7 +199,7 @@ async fn who_may_stops_a_campaign_on_its_page_and_reads_there_what_became_of_it(
         proposal: None,
         actor: "wim".to_owned(),
         action,
-        detail: format!("campaign, {id} on Capstan's page at -"),
+        detail: format!("campaign stop, {id} on Capstan's page"),
     };
     for (action, expected) in [
         ("command-not-possible", "The order of wim was not carried out."),

@@ -21,8 +21,8 @@ use capstan_model::tree::CommitId;
 use capstan_model::version::KubernetesVersion;
 use capstan_plan::proposal::ProposalId;
 use capstan_ports::{
-    AuditEntry, CampaignLimits, CampaignRecord, CampaignTarget, Cause, CheckRecord, CheckVerdict, Clock as _,
-    FleetFacts, JobRequest, Jobs as _, ProposalRecord, Records as _, RepositoryName, WavePlace,
+    AuditEntry, CampaignLimits, CampaignRecord, CampaignTarget, CheckRecord, CheckVerdict, Clock as _,
+    FleetFacts, JobCause, JobRequest, Jobs as _, ProposalRecord, Records as _, RepositoryName, WavePlace,
 };
 use capstan_report::ProposalState;
 use capstan_server::{self as server, Listeners, Probe, ServerParts};
@@ -283,7 +283,7 @@ impl World {
 
     pub(super) async fn know(&self, repository: u64, name: &str) {
         let name = RepositoryName::parse(name).unwrap();
-        let request = JobRequest { repository, installation: 7, name, cause: Cause::Start };
+        let request = JobRequest { repository, installation: 7, name, cause: JobCause::Start };
         self.bench.database.enqueue(&request).await.unwrap();
     }
 
@@ -330,7 +330,7 @@ impl World {
             target(
                 "gauss/peu03",
                 "current",
-                "The cluster is at aws/v22.0.0, and no newer release is there.",
+                "The cluster is at aws/v22.0.0, and there is no newer release.",
                 "aws/v22.0.0",
                 None,
             ),

@@ -8,7 +8,7 @@ use capstan_bot::worker::perform;
 use capstan_fleet::planner::{OpenFailed, OpenFleet, Planner, PlannerFailed};
 use capstan_forge::{Edit, Fault, Matching, NewPull, Strike};
 use capstan_model::tree::Tree;
-use capstan_ports::{Cause, JobRequest, RepositoryName};
+use capstan_ports::{JobCause, JobRequest, RepositoryName};
 use jiff::civil::Date;
 use serde_json::Value;
 
@@ -358,7 +358,7 @@ async fn a_failure_of_capstan_is_reported_with_its_id_until_it_can_check_again()
     let name = RepositoryName::parse(REPOSITORY).unwrap();
     let repository = town.host().repository(installation, &name).await.unwrap();
     let jobs: Arc<dyn capstan_ports::Jobs> = Arc::new(town.database().clone());
-    let request = JobRequest { repository: repository.id, installation, name, cause: Cause::Event };
+    let request = JobRequest { repository: repository.id, installation, name, cause: JobCause::Event };
     jobs.enqueue(&request).await.unwrap();
     let job = jobs.claim("test", std::time::Duration::from_secs(60), 8).await.unwrap().unwrap();
     perform(town.ports(), &jobs, &job, std::time::Duration::ZERO).await.unwrap();

@@ -253,13 +253,20 @@ async fn the_audit_trail_tells_what_was_done_from_what_could_not_be() {
     actions.sort_unstable();
     assert_eq!(
         actions,
-        ["ada command-carried-out take", "ada command-not-possible keep", "ada command-unknown ?"],
+        [
+            "ada command-carried-out take /spec/replicas",
+            "ada command-not-possible keep /spec/nothing",
+            "ada command-unknown `skp`"
+        ],
         "{audited:?}"
     );
     // Who, what, where, at which commit, and with which outcome: in the table and in the log.
     let logged = canary::logged_of(&head);
-    for (verb, outcome) in [("take", "command-carried-out"), ("keep", "command-not-possible")] {
-        let row = format!("ada {outcome} {verb}, comment {comment} on #1 at {head}");
+    for (verb, given, outcome) in [
+        ("take", "take /spec/replicas", "command-carried-out"),
+        ("keep", "keep /spec/nothing", "command-not-possible"),
+    ] {
+        let row = format!("ada {outcome} {given}, comment {comment} on #1 at {head}");
         assert!(audited.contains(&row), "{row}: {audited:?}");
         let said = [
             format!("repository={REPOSITORY}"),

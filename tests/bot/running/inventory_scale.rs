@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use capstan_fleet::generator::{Fleet, NoWatch, PlanCache, WatchRenders};
+use capstan_fleet::generator::{Fleet, NoWatch, PlanCache, WatchRenders, plan_each_source};
 use capstan_model::digest::sha256;
 use capstan_model::ids::ClusterId;
 use capstan_model::source::SourceKind;
@@ -98,7 +98,7 @@ fn looked(cache: &PlanCache, files: &Texts) -> (BTreeMap<ClusterId, Arc<Upgrade>
     let before = fleet.renders();
     let found = Mutex::new(BTreeMap::new());
     let of_inventory = |_: &ClusterId, kind: &SourceKind| *kind == SourceKind::INVENTORY;
-    fleet.plan_each_source(of_inventory, &NoWatch, |id, _, plan| {
+    plan_each_source(&fleet, of_inventory, &NoWatch, |id, _, plan| {
         found.lock().unwrap().extend(plan.map(|plan| (id.clone(), plan.unwrap())));
     });
     (found.into_inner().unwrap(), fleet.renders() - before)
@@ -174,7 +174,7 @@ fn log_of(cache: &PlanCache, files: &Texts, without: &[(&str, SourceKind)]) -> B
     let wanted = |id: &ClusterId, kind: &SourceKind| {
         !without.iter().any(|(other, of)| *other == id.as_str() && of == kind)
     };
-    fleet.plan_each_source(wanted, &told, |id, kind, plan| {
+    plan_each_source(&fleet, wanted, &told, |id, kind, plan| {
         let plan = match plan {
             None => "nothing",
             Some(Ok(upgrade)) if upgrade.to.is_some() => "an upgrade",

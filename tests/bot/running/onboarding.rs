@@ -131,7 +131,7 @@ async fn file_and_body_follow_the_repository_until_a_person_works_on_the_branch(
     let town = Town::with(&[flat("one"), flat("two")], None).await;
     assert!(town.file(BRANCH, FILE).contains("  paths: [\"fleet/*\"]\n"));
     let said = town.pull(1).body;
-    assert!(said.contains("capstan init --release PROVIDER/v1.0.0 --from fleet/one --write"), "{said}");
+    assert!(said.contains("capstan init --release platform/v1.0.0 --from fleet/one --write"), "{said}");
 
     let note = format!("Please wait for Ada.\n\n{said}");
     town.forge.edit_body(REPOSITORY, 1, "ada", &note).unwrap();

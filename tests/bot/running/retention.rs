@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use capstan_bot::retention::{Forgotten, Housekeeping};
 use capstan_git::{MirrorLimits, Mirrors};
 use capstan_ports::{
-    Cause, JobRequest, Jobs as _, MirrorError, MirrorShelf, PageRecords as _, RepositoryName, Retention as _,
-    VisibleRepositories,
+    JobCause, JobRequest, Jobs as _, MirrorError, MirrorShelf, PageRecords as _, RepositoryName,
+    Retention as _, VisibleRepositories,
 };
 use jiff::SignedDuration;
 
@@ -73,7 +73,7 @@ async fn a_mirror_that_cannot_go_keeps_no_other_repository() {
     let town = Town::new("", &[]).await;
     for repository in 1..=3 {
         let name = RepositoryName::parse(&format!("gone/r{repository}")).unwrap();
-        let request = JobRequest { repository, installation: 9, name, cause: Cause::Event };
+        let request = JobRequest { repository, installation: 9, name, cause: JobCause::Event };
         town.database().enqueue(&request).await.unwrap();
     }
     let housekeeping = Housekeeping {

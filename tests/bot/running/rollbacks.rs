@@ -55,7 +55,15 @@ async fn settings_go_back_versions_stay_and_the_release_that_is_left_is_skipped(
     for text in [&answer, &pull.body] {
         assert!(text.contains("Versions and images do not change"), "{text}");
         assert!(text.contains("/spec/template/spec/version"), "{text}");
+        assert!(!text.contains("both changed these"), "{text}");
+        assert!(
+            text.contains(
+                "The new release has other values here. The cluster keeps those of the old release."
+            ),
+            "{text}"
+        );
     }
+    assert!(pull.body.contains("- Close this pull request to keep `aws/v22.0.0`.\n"), "{}", pull.body);
     let branch = "capstan/upgrade/gauss/peu01";
     let pool = town.file(branch, POOL);
     assert!(pool.contains("eu-1a") && pool.contains("v1.22.5") && pool.contains("replicas: 5"), "{pool}");
@@ -75,7 +83,7 @@ async fn settings_go_back_versions_stay_and_the_release_that_is_left_is_skipped(
         town.open_pulls().iter().map(|pull| &pull.title).collect::<Vec<_>>()
     );
     let (state, why) = town.standing(PEU01).await;
-    assert_eq!(state, "declined");
+    assert_eq!(state, "reverted");
     assert!(why.contains("rolled back from it"), "{why}");
     // A newer one is offered, and moves versions again.
     town.push("main", &[release("v22.1.0", "v1.22.9", "eu-1c")]);

@@ -16,7 +16,7 @@ use capstan_bot::worker::{perform, resync};
 use capstan_budget::RateLimits;
 use capstan_forge::{Fault, MergeMethod, PullState, PullView, Strike, Struck};
 use capstan_plan::command::CommentId;
-use capstan_ports::{Cause, Jobs};
+use capstan_ports::{JobCause, Jobs};
 use capstan_test_support::tally;
 use futures_util::StreamExt as _;
 use rand::rngs::StdRng;
@@ -165,7 +165,7 @@ impl Schedule {
         }
         if self.turns.is_multiple_of(4) {
             // GitHub may not list repositories just now; the next one comes.
-            resync(&self.ports, &self.jobs, Cause::Resync).await.ok();
+            resync(&self.ports, &self.jobs, JobCause::Resync).await.ok();
         }
         // Where GitHub asked to be left alone, there is nothing to do meanwhile.
         if self.day == Day::Troubled {
@@ -292,7 +292,7 @@ impl Schedule {
         let seen = describe(&self.town);
         let before = self.town.forge.write_calls();
         self.town.pass(3600);
-        resync(&self.ports, &self.jobs, Cause::Resync).await.unwrap();
+        resync(&self.ports, &self.jobs, JobCause::Resync).await.unwrap();
         self.turn().await;
         assert_eq!(self.town.forge.write_calls(), before, "{}: nothing is left to write", self.told);
         drop(self.office);

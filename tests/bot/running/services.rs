@@ -165,7 +165,8 @@ async fn an_overlay_switches_what_is_optional_and_nothing_else() {
         (path, line, level, "invalid-services".to_owned())
     };
     assert_eq!(annotated(&town, number), [failure(4), failure(5)]);
-    for said in ["`cilium` is not `optional`", "the cluster has no service `metrics`; known: metrics-server"]
+    for said in
+        ["`cilium` is not `optional`", "the cluster has no service `metrics`; did you mean `metrics-server`?"]
     {
         assert!(check.summary.contains(said), "{said}: {}", check.summary);
     }

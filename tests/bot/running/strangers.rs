@@ -7,7 +7,7 @@ use capstan_bot::sync::Synced;
 use capstan_bot::worker::perform;
 use capstan_database::Database;
 use capstan_forge::{Edit, NewPull};
-use capstan_ports::{Cause, CheckConclusion, JobRequest, Jobs, Permission, SystemClock};
+use capstan_ports::{CheckConclusion, JobCause, JobRequest, Jobs, Permission, SystemClock};
 use serde_json::json;
 
 use super::memory::{Moment, World, repository};
@@ -140,7 +140,7 @@ async fn a_name_that_another_repository_has_now_is_left_alone() {
     let jobs: Arc<dyn Jobs> = Arc::new(Database::open(&url, Arc::new(SystemClock)).await.unwrap());
     for (id, expected) in [(999, 0), (repository().id, 1)] {
         let request =
-            JobRequest { repository: id, installation: 1, name: repository().name, cause: Cause::Event };
+            JobRequest { repository: id, installation: 1, name: repository().name, cause: JobCause::Event };
         jobs.enqueue(&request).await.unwrap();
         let job = jobs.claim("test", Duration::from_secs(60), 8).await.unwrap().unwrap();
         perform(&world.ports(), &jobs, &job, Duration::from_secs(600)).await.unwrap();

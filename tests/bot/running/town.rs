@@ -15,7 +15,7 @@ use capstan_bot::wave_webhooks::{WaveWebhooks, WebhookHost, WebhookParts};
 use capstan_bot::worker::{Heartbeats, perform, resync};
 use capstan_budget::{Meter, RateLimits};
 use capstan_database::Database;
-use capstan_fleet::components::{Sources, Supplier, SupplierLimits};
+use capstan_fleet::components::{Supplier, SupplierLimits, SupplierPorts};
 use capstan_fleet::planner::Planner;
 use capstan_forge::{CheckView, Edit, Forge, NewPull, Options, Permission, PullState, PullView, Selection};
 use capstan_git::{MirrorLimits, Mirrors};
@@ -23,7 +23,7 @@ use capstan_github::{AppCredentials, GitHub, GitHubLimits};
 use capstan_plan::settings::OperatorHost;
 use capstan_planner_process::{ProcessPlanner, Processes, STACK};
 use capstan_ports::{
-    AuditFilter, Cause, Clock, ClusterFilter, CodeHost, FetchLimits, Hints, Jobs, ListExtent, Ordered,
+    AuditFilter, Clock, ClusterFilter, CodeHost, FetchLimits, Hints, JobCause, Jobs, ListExtent, Ordered,
     PageRecords as _, RepositoryName, VisibleRepositories,
 };
 use capstan_registries::{CacheLimits, Fetcher, FolderCache};
@@ -112,7 +112,7 @@ pub(super) fn let_name(host: &str) {
 /// Fetches components as the bot does, with less patience.
 fn supplier(state: &Path, database: &Database, clock: &Arc<dyn Clock>) -> Supplier {
     let limits = FetchLimits { longest_wait: Duration::ZERO, ..FetchLimits::default() };
-    let sources = Sources {
+    let sources = SupplierPorts {
         connect: Box::new(move |hosts| Ok(Box::new(Fetcher::new(hosts, limits.clone())?))),
         cache: Arc::new(FolderCache::open(state.join("components"), CacheLimits::default()).unwrap()),
         jobs: Arc::new(database.clone()),
@@ -352,7 +352,7 @@ impl Town {
 
     /// What the bot does every few minutes.
     pub(crate) async fn resync(&self) {
-        resync(&self.bot.ports, &self.bot.jobs, Cause::Resync).await.unwrap();
+        resync(&self.bot.ports, &self.bot.jobs, JobCause::Resync).await.unwrap();
         self.settle().await;
     }
 
@@ -366,7 +366,7 @@ impl Town {
         self.bot.serving.abort();
         self.lives += 1;
         self.bot = Bot::start(&self.forge, self.folder.path(), self.lives, None, &self.clock).await;
-        resync(&self.bot.ports, &self.bot.jobs, Cause::Start).await.unwrap();
+        resync(&self.bot.ports, &self.bot.jobs, JobCause::Start).await.unwrap();
         self.settle().await;
     }
 

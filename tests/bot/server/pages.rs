@@ -10,7 +10,7 @@ use capstan_model::target::Target;
 use capstan_model::tree::CommitId;
 use capstan_plan::proposal::ProposalId;
 use capstan_ports::{
-    CampaignRecord, CampaignTarget, Cause, JobRequest, Jobs, ProposalRecord, Records, RepositoryName,
+    CampaignRecord, CampaignTarget, JobCause, JobRequest, Jobs, ProposalRecord, Records, RepositoryName,
 };
 use capstan_report::ProposalState;
 use capstan_server as server;
@@ -19,7 +19,7 @@ use super::client::{Running, get};
 
 fn request() -> JobRequest {
     let name = RepositoryName::parse("acme/gitops").unwrap();
-    JobRequest { repository: 1, installation: 7, name, cause: Cause::Start }
+    JobRequest { repository: 1, installation: 7, name, cause: JobCause::Start }
 }
 
 fn target(path: &str, state: &str, reason: &str) -> CampaignTarget {

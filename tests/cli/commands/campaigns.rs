@@ -65,7 +65,7 @@ fn a_campaign_over_the_clusters_that_are_offered_a_release() {
     assert_eq!(value["github"]["exceeded"], serde_json::json!([]));
     assert_eq!(value["github"]["least_used"], serde_json::Value::Null);
     assert!(value["github"]["longest_answer_ms"].as_u64().unwrap() <= 10_000, "{value}");
-    assert_eq!(value["standstill"][0]["why"], "of `acme/a` its rollout is stuck.");
+    assert_eq!(value["standstill"][0]["why"], "the rollout of `acme/a` is stuck.");
     assert_eq!(value["events"][1]["what"], "stopped");
     assert!(sandbox.read("campaign.svg").starts_with("<svg xmlns="));
 }

@@ -121,8 +121,9 @@ fn what_a_cluster_cannot_be_made_of_is_said_and_nothing_is_written() {
     );
     let before = sandbox.files();
     let set = ["--set", "CLUSTER_NAME=one", "--set", "ZONE=eu-1a"];
-    let no_value = "error: aws/v1.0.0/base/cluster.yaml:4: ${CLUSTER_NAME} has no value (and in another object): give it one, `CLUSTER_NAME=VALUE`\n  \
-                    aws/v1.0.0/base/md.yaml:11: ${ZONE} has no value: give it one, `ZONE=VALUE`";
+    let no_value = "error: 2 values are wrong or missing:\n  \
+                    aws/v1.0.0/base/cluster.yaml:4: ${CLUSTER_NAME} has no value (and in another object): give it one, `--set CLUSTER_NAME=VALUE`\n  \
+                    aws/v1.0.0/base/md.yaml:11: ${ZONE} has no value: give it one, `--set ZONE=VALUE`";
     for (cluster, from, set, code, line) in [
         ("gauss/one", "aws/v1.0.0", &[][..], 2, no_value),
         (
@@ -252,8 +253,11 @@ fn a_real_template_becomes_a_cluster_that_its_release_has_nothing_to_add_to() {
     let sandbox = Sandbox::with(&[("openstack/v0.10.8/base/cluster-template.yaml", &template)]);
     let create = ["create", "acme/dus1", "--from", "openstack/v0.10.8", "--write"];
     let said = sandbox.capstan(&create);
-    let missing: Vec<&str> =
-        said.err.lines().filter_map(|line| line.split_once("give it one, `")?.1.split('=').next()).collect();
+    let missing: Vec<&str> = said
+        .err
+        .lines()
+        .filter_map(|line| line.split_once("give it one, `--set ")?.1.split('=').next())
+        .collect();
     assert!(said.code == 2 && missing.contains(&"CLUSTER_NAME") && missing.len() > 8, "{}", said.err);
     let value = |name: &&str| match *name {
         name if name.ends_with("_COUNT") => format!("{name}=3"),

@@ -60,7 +60,7 @@ fn the_settings_are_shown_with_what_they_find_and_only_write_writes() {
         answer["left"][1],
         json!({
             "file": "crowd/all.yaml", "line": 9, "column": 1,
-            "message": "crowd has 2 clusters, but a cluster is a folder: move the files of `b` to crowd/b/",
+            "message": "`crowd` has 2 clusters, but a cluster is a folder: move the files of `b` to crowd/b/",
         })
     );
     let text = sandbox.capstan(&["init"]).ended(0).out.clone();
@@ -68,7 +68,7 @@ fn the_settings_are_shown_with_what_they_find_and_only_write_writes() {
         ".capstan.yaml, as `--write` writes it:",
         "    paths: [\"fleet/*\"]",
         "found, and left for you to decide",
-        "  capstan init --release PROVIDER/v1.0.0 --from fleet/one --write",
+        "  capstan init --release platform/v1.0.0 --from fleet/one --write",
     ] {
         assert!(text.lines().any(|known| known == line), "{line}\n{text}");
     }
@@ -85,7 +85,7 @@ fn the_settings_are_shown_with_what_they_find_and_only_write_writes() {
 fn the_command_for_the_first_release_is_one_that_a_shell_takes() {
     let sandbox = Sandbox::with(&[("fleet/the first/cluster.yaml", CLUSTER)]);
     let text = sandbox.capstan(&["init"]).ended(0).out.clone();
-    let line = "  capstan init --release PROVIDER/v1.0.0 --from 'fleet/the first' --write";
+    let line = "  capstan init --release platform/v1.0.0 --from 'fleet/the first' --write";
     assert!(text.lines().any(|known| known == line), "{text}");
 }
 

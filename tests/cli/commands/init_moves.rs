@@ -319,7 +319,7 @@ fn settings_of_a_person_stay_and_must_find_the_new_folders() {
 
 #[test]
 fn every_command_that_init_prints_works_where_it_is_printed() {
-    let release = "capstan init --release PROVIDER/v1.0.0 --from".trim_start_matches("capstan ");
+    let release = "capstan init --release platform/v1.0.0 --from".trim_start_matches("capstan ");
     let overlay = |name: &str| format!("resources: [../../base]\nnamePrefix: {name}-\n");
     let page = "help first-contact#the-first-release".to_owned();
     let states: [(Sandbox, Vec<String>); 5] = [

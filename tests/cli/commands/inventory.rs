@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::real_cases::shared_data;
-use capstan_test_parts::sandbox::Sandbox;
+use capstan_test_parts::sandbox::{Sandbox, capstan};
 
 const PROD: &str = "\
 apiVersion: capstan.dev/v1alpha1
@@ -143,13 +143,37 @@ fn a_level_that_is_not_there_is_refused_with_the_nearest_one() {
 }
 
 #[test]
+fn a_definition_is_named_by_paths_as_clusters_are() {
+    let checkout = checkout();
+    checkout.write("acme/peu01/base/note.txt", "x\n");
+    let versions = |folder: &str, typed: &str| {
+        let said = capstan(&checkout.at(folder), &["inventory", "values", typed, "-o", "json"]);
+        said.json(0)["kubernetes"]["version"].clone()
+    };
+    for (folder, typed) in [
+        ("acme/peu01", "."),
+        ("acme/peu01/base", "."),
+        ("acme", "peu01/base"),
+        ("acme", "./peu01/"),
+        ("", "acme/peu01"),
+    ] {
+        assert_eq!(versions(folder, typed), "v1.33.4", "{typed} in {folder}");
+    }
+    let acme = checkout.at("acme");
+    capstan(&acme, &["inventory", "values", "."])
+        .refused(2, "error: `.` holds several clusters: `acme/peu01`, `acme/peu02`. This command takes one");
+    let both = capstan(&acme, &["inventory", "render", "."]);
+    assert_eq!(both.ended(0).out.matches("# acme/peu0").count(), 2, "{}", both.out);
+}
+
+#[test]
 fn import_leaves_credentials_out_and_names_them_by_their_keys() {
     let checkout = checkout();
     let token = ["gh", "p_16C7e42F292c6912E7710c838347Ae178B4a"].concat();
     checkout.write(
         "clusterctl.yaml",
         &format!(
-            "IMAGE: registry.example.com/a@sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08\nREGISTRY_AUTH: hunter2\nMIRROR: {token}\nCIDR: 10.0.0.0/16\n"
+            "IMAGE: registry.example.com/a@sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08\nREGISTRY_AUTH: hunter2\nMIRROR: {token}\nCIDR: 10.0.0.0/16\nMY_PIN: 1234\nBASIC: Basic dXNlcjpwYXNzd29yZA==\nHOOK: https://hooks.slack.com/services/T0/B0/X\n"
         ),
     );
     let said = checkout.capstan(&["inventory", "import", "clusterctl.yaml"]);
@@ -161,7 +185,7 @@ fn import_leaves_credentials_out_and_names_them_by_their_keys() {
     assert_eq!(
         said.err,
         format!(
-            "clusterctl.yaml:2:16: warning: `REGISTRY_AUTH` looks like a credential by its name {out}clusterctl.yaml:3:9: warning: `MIRROR` looks like a credential by the form of its value {out}"
+            "clusterctl.yaml:2:16: warning: `REGISTRY_AUTH` looks like a credential by its name {out}clusterctl.yaml:3:9: warning: `MIRROR` looks like a credential by the form of its value {out}clusterctl.yaml:5:9: warning: `MY_PIN` looks like a credential by its name {out}clusterctl.yaml:6:8: warning: `BASIC` looks like a credential by the form of its value {out}clusterctl.yaml:7:7: warning: `HOOK` looks like a credential by its name {out}"
         )
     );
 }
@@ -197,8 +221,15 @@ fn what_is_not_there_is_said_with_what_comes_near_and_a_failing_render_hides_no_
     assert!(told.ended(2).err.contains("did you mean `/kubernetes/version`?"), "{told:?}");
     let told = checkout.capstan(&["inventory", "explain", "peu01", "/kubernets"]);
     assert!(told.ended(2).err.contains("did you mean `/kubernetes`?"), "{told:?}");
-    let told = checkout.capstan(&["inventory", "uses", "/nothing", "--level", "Environment/prod"]);
-    assert_eq!(told.ended(0).out, "no cluster has `/nothing` from Environment/prod\n");
+    checkout
+        .capstan(&["inventory", "explain", "peu01", "/versoin"])
+        .refused(2, "error: no level sets `/versoin` for peu01; did you mean `/kubernetes/version`? (`capstan inventory values` prints what there is)");
+    // A value that no level sets is not there; one that another level sets is.
+    checkout
+        .capstan(&["inventory", "uses", "/kubernets", "--level", "Environment/prod"])
+        .refused(2, "error: no level sets `/kubernets` for any cluster; did you mean `/kubernetes`?");
+    let told = checkout.capstan(&["inventory", "uses", "/kubernetes", "--level", "ClusterDefinition/peu01"]);
+    assert_eq!(told.ended(0).out, "no cluster has `/kubernetes` from ClusterDefinition/peu01\n");
 
     let broken = TEMPLATE.replace("kubernetes.version", "kubernetes.verison");
     checkout.write("openstack/v1.4.0/templates/cluster.yaml", &broken);
@@ -485,7 +516,7 @@ fn base_settings_of_levels_and_the_cluster_s_overlay_come_one_over_the_other() {
     );
     let version = ["inventory", "explain", "peu01", "/spec/topology/version", "--object", "Cluster/peu01"];
     let told = &checkout.capstan(&version).ended(0).out.clone();
-    assert!(!told.contains("component") && told.contains("said by Environment prod"), "{told}");
+    assert!(!told.contains("component") && told.contains("set by Environment prod"), "{told}");
     // A new label in a level's component reaches the base, and the overlay hides it.
     checkout.write("components/own/kustomization.yaml", &component("other"));
     let told = checkout.capstan(&["inventory", "diff", "--from", "HEAD", "-o", "json"]).json(0);

@@ -22,7 +22,7 @@ fn each_mistake_in_the_settings_is_a_finding_in_every_format() {
         let expected = format!("error[invalid-settings] .capstan.yaml:{line}:{column}: ");
         assert!(said.starts_with(&expected), "{said}");
     }
-    assert_eq!(lines[4], "4 errors, 0 warnings; checked nothing but .capstan.yaml; correct it first");
+    assert_eq!(lines[4], "4 errors, 0 warnings; checked nothing but settings; correct .capstan.yaml first");
 
     let findings = sandbox.capstan(&["validate", "-o", "json"]).json(3);
     let places: Vec<(u64, u64)> = findings
@@ -52,6 +52,27 @@ fn each_mistake_in_the_settings_is_a_finding_in_every_format() {
         assert!(command.starts_with("::error file=.capstan.yaml,"), "{command}");
         assert!(command.contains(&format!("line={line},col={column}")), "{command}");
     }
+}
+
+#[test]
+fn mistakes_of_the_repository_hide_none_of_a_cluster() {
+    let sandbox = fleet();
+    sandbox.write(".capstan.yaml", "mode: propos\n");
+    sandbox.write("acme/a/capstan.yaml", "release: aws/v1.0.0\ntrak: minor\n");
+    sandbox.write("acme/b/overlay/capstan.yaml", "track: some\n");
+    let said = sandbox.capstan(&["validate"]);
+    let begins: Vec<&str> =
+        said.ended(3).out.lines().filter_map(|line| line.split_once(": ").map(|(at, _)| at)).collect();
+    assert_eq!(
+        begins[..3],
+        [
+            "error[invalid-settings] .capstan.yaml:1:7",
+            "error[invalid-settings] acme/a/capstan.yaml:2:1",
+            "error[invalid-settings] acme/b/overlay/capstan.yaml:1:8"
+        ],
+        "{}",
+        said.out
+    );
 }
 
 #[test]
@@ -110,7 +131,7 @@ fn a_service_tells_all_that_is_wrong_in_its_file_and_beside_it() {
                 "settings.yaml:1:1: unknown setting `namespce`; did you mean `namespace`?",
                 "settings.yaml:4:14: `cloud-hosts` must be text or a number",
                 "settings.yaml:5:1: unknown setting `listn`; did you mean `listen`?",
-                "settings.yaml:6:1: `namespace` is there twice",
+                "settings.yaml:6:1: `namespace` occurs twice",
                 "settings.yaml:6:12): `B_` is not a name of a namespace",
                 "listen (from --listen): `x` is not an address",
                 "settings.yaml:3:25): `0` is not a number from 1 to 3600",

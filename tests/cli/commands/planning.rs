@@ -221,7 +221,7 @@ acme/a  aws/v1.0.0 -> aws/v1.1.0
     acme/a/base/md.yaml:8  MachineDeployment acme/a-md-0  /spec/template/spec/version
       \"v1.30.4\" -> \"v1.31.2\"
   machines (judged from Git alone)
-    2. MachineDeployment acme/a-md-0: replaces 2, adds 1, because of /spec/template/spec/version
+    MachineDeployment acme/a-md-0: replaces 2, adds 1, because of /spec/template/spec/version
         At most 4 machines at a time, and at least 2.
 "
     );

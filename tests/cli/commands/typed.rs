@@ -92,6 +92,90 @@ fn what_no_cluster_is_named_by_is_refused_with_what_is_near() {
 }
 
 #[test]
+fn a_part_of_a_name_suggests_all_clusters_with_it() {
+    let sandbox = fleet_of(&["shop/web-eu", "shop/web-us", "shop/canary-eu", "bank/core-eu"]);
+    let see = "`capstan clusters` lists what was found";
+    for (typed, meant) in [
+        ("web", "`shop/web-eu` or `shop/web-us`"),
+        ("canary", "`shop/canary-eu`"),
+        ("eu", "`bank/core-eu`, `shop/canary-eu` or `shop/web-eu`"),
+        ("sho", "`shop/canary-eu`, `shop/web-eu` or `shop/web-us`"),
+    ] {
+        let said = format!("error: there is no cluster `{typed}`; did you mean {meant}? {see}");
+        sandbox.capstan(&["plan", typed]).refused(2, &said);
+    }
+}
+
+/// Clusters at the first of two releases.
+fn fleet_of(ids: &[&str]) -> Sandbox {
+    let sandbox = Sandbox::with(&[
+        ("aws/v1.0.0/base/md.yaml", &release("v1.30.4", 2)),
+        ("aws/v1.1.0/base/md.yaml", &release("v1.31.2", 3)),
+    ]);
+    for id in ids {
+        let name = id.rsplit('/').next().unwrap();
+        sandbox.write(&format!("{id}/base/md.yaml"), &workers(name, 2, "v1.30.4"));
+        sandbox.write(&format!("{id}/capstan.yaml"), RECORD);
+    }
+    sandbox
+}
+
+fn assert_refused(said: &Said, why: &str) {
+    assert!(said.ended(2).err.contains(why) && said.out.is_empty(), "{why}: {said:?}");
+}
+
+#[test]
+fn an_empty_name_is_refused_and_nothing_is_written() {
+    let sandbox = teams();
+    let before = sandbox.files();
+    for blank in ["", " ", "\t\n"] {
+        for command in [
+            &["upgrade", "--write"][..],
+            &["plan"],
+            &["adopt", "--write"],
+            &["migrate", "--write"],
+            &["inventory", "render"],
+        ] {
+            assert_refused(
+                &sandbox.capstan(&[command, &[blank]].concat()),
+                "the name is empty: give a cluster, or `.` for all of this folder",
+            );
+        }
+        for command in [
+            &["render"][..],
+            &["diff", "--from", "HEAD"],
+            &["create", "--from", "gcp/v1.0.0"],
+            &["inventory", "values"],
+            &["inventory", "explain"],
+            &["init", "--release", "gcp/v2.0.0", "--from"],
+        ] {
+            assert_refused(
+                &sandbox.capstan(&[command, &[blank]].concat()),
+                "the name is empty: give a cluster",
+            );
+        }
+        for command in [&["validate"][..], &["providers", "render"]] {
+            let said = "the path is empty: give a file or folder, or `.` for this folder";
+            assert_refused(&sandbox.capstan(&[command, &[blank]].concat()), said);
+        }
+        for command in [
+            &["upgrade", "shop/web", "--to"][..],
+            &["--at", blank, "plan", "--to"],
+            &["rules"],
+            &["help"],
+            &["validate", "--from"],
+            &["create", "shop/new", "--from"],
+            &["inventory", "uses", "/a", "--level"],
+            &["agents", "revoke"],
+            &["providers", "fetch", "--into"],
+        ] {
+            assert_refused(&sandbox.capstan(&[command, &[blank]].concat()), "it must not be empty");
+        }
+    }
+    assert_eq!(sandbox.files(), before);
+}
+
+#[test]
 fn a_release_that_is_not_there_is_refused_with_the_nearest_one() {
     let sandbox = teams();
     let lists = "(`capstan releases` lists them)";
@@ -147,7 +231,8 @@ fn paths_of_validate_and_new_folders_begin_at_the_current_folder() {
     for typed in ["web", "shop/web", "web/base/broken.yaml", "."] {
         assert_eq!(capstan(&shop, &["validate", typed]).code, 3, "{typed}");
     }
-    assert_eq!(capstan(&shop, &["validate", "lone"]).code, 0);
+    let one = capstan(&shop, &["validate", "lone"]);
+    assert_eq!(one.ended(0).out, "0 errors, 0 warnings in shop/lone; checked 3 clusters, 3 releases\n");
     capstan(&shop, &["validate", "nowhere"]).refused(
         2,
         "error: there is no file or folder `nowhere` in the repository: a path is relative to the working directory, or begins at the root of the repository",
@@ -167,6 +252,14 @@ fn an_upgrade_without_a_release_goes_to_the_offered_one() {
     let diff = sandbox.capstan(&["upgrade", "lone"]);
     assert_eq!(diff.ended(0).out, sandbox.capstan(&["upgrade", "lone", "--to", "aws/v1.1.0"]).out);
     assert!(diff.out.contains("+release: aws/v1.1.0"), "{}", diff.out);
+    // What `plan` says of a cluster that is offered nothing.
+    sandbox.write(".capstan.yaml", "clusters: {rules: [{match: \"shop/lone\", track: none}]}\n");
+    let withheld = sandbox.capstan(&["upgrade", "lone"]);
+    assert_eq!(
+        (withheld.ended(0).out.as_str(), withheld.err.as_str()),
+        ("", "shop/lone: The cluster's track is `none`, so nothing is offered.\n")
+    );
+    sandbox.write(".capstan.yaml", "");
     sandbox.capstan(&["upgrade", "lone", "--write"]).ended(0);
     let nothing = sandbox.capstan(&["upgrade", "lone", "--write"]);
     assert_eq!(nothing.ended(0).out, "");

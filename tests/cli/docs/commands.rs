@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use capstan::cli::Arguments;
-use capstan_plan::verbs::{Needs, Verb};
+use capstan_plan::verbs::{NeededRight, Verb};
 use clap::Parser;
 use clap::error::ErrorKind;
 
@@ -93,9 +93,9 @@ fn every_command_of_a_comment_has_its_row_and_every_row_its_command() {
         .collect();
     let real = Verb::ALL.iter().map(|verb| {
         let who = match verb.needs() {
-            Needs::Write => "write permission",
-            Needs::Owner => "owners",
-            Needs::Admin => "administrators",
+            NeededRight::Write => "write permission",
+            NeededRight::Owner => "owners",
+            NeededRight::Admin => "administrators",
         };
         let command = format!("{} {}", verb.word(), verb.syntax());
         format!("{}: {who}", command.trim())

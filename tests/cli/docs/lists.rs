@@ -5,7 +5,7 @@ use std::fs;
 
 use capstan_bot::intake::Event;
 use capstan_bot::setup::PERMISSIONS;
-use capstan_model::finding::{Change, RuleEntry, Severity, rules};
+use capstan_model::finding::{RuleEntry, Severity, SeverityChange, rules};
 use capstan_model::kinds::{KindReader, ReaderKinds};
 
 use super::{assert_same, page, root};
@@ -15,9 +15,9 @@ use capstan_test_parts::sources::{is_test, walk};
 #[test]
 fn every_rule_has_its_page_and_its_line_with_its_severity() {
     let severity = |rule: &RuleEntry| match (rule.change(), rule.severity()) {
-        (Change::Never, _) => "error, always",
-        (Change::Free, Severity::Error) => "error",
-        (Change::Free, Severity::Warning) => "warning",
+        (SeverityChange::Never, _) => "error, always",
+        (SeverityChange::Free, Severity::Error) => "error",
+        (SeverityChange::Free, Severity::Warning) => "warning",
     };
     let real =
         rules::ALL.iter().map(|rule| format!("{} rules/{}.md {}", rule.id(), rule.id(), severity(rule)));

@@ -270,6 +270,29 @@ fn a_commit_is_read_at_any_revision() {
 }
 
 #[test]
+fn a_revision_that_is_not_there_is_refused_with_what_may_be_meant() {
+    let repository = fleet();
+    repository.commit_all("A fleet");
+    repository.write("a.yaml", "replicas: 2\n");
+    repository.commit_all("Two");
+    repository.git(&["branch", "team/canary"]);
+    repository.git(&["tag", "v21.0.0"]);
+    let checkout = Checkout::open(Some(repository.path())).unwrap();
+    for (revision, hint) in [
+        ("nope", ""),
+        ("mian", "; did you mean `main`?"),
+        ("canary", "; did you mean `team/canary`?"),
+        ("v21", "; did you mean `v21.0.0`?"),
+        ("HEAD~5", "; `HEAD` has 2 commits"),
+        ("mian~1", "; did you mean `main`?"),
+    ] {
+        let error = checkout.commit(revision).err().unwrap().to_string();
+        let (_, said) = error.split_once(": ").unwrap();
+        assert_eq!(said, format!("there is no revision `{revision}`{hint}"));
+    }
+}
+
+#[test]
 fn a_release_that_is_gone_from_head_is_found_by_its_tree_id() {
     let repository = fleet();
     repository.commit_all("A fleet");

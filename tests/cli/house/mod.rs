@@ -29,6 +29,7 @@ const PACKAGES: &[&str] = &[
     "crates/hosts",
     "crates/providers",
     "crates/plan",
+    "crates/drains",
     "crates/live",
     "crates/report",
     "crates/facts",

@@ -1,7 +1,7 @@
 //! Reading, trying, applying.
 
 use capstan_live::applying::{RefusalKind, sent_new};
-use capstan_ports::{ApiKind, ApiObject, As, Contested, LiveError, ManagementCluster as _, Run, Scope};
+use capstan_ports::{ApiKind, ApiObject, As, Contested, KindScope, LiveError, ManagementCluster as _, Run};
 use serde_json::{Value, json};
 
 use super::{Ground, config_map, managers};
@@ -242,7 +242,7 @@ async fn a_kind_that_is_installed_later_is_found_and_one_that_moves_is_found_aga
     let applied =
         eventually(|| ground.cluster.apply(&As::Reconciler, &widget, Run::Real, Contested::Refuse)).await;
     assert_eq!(applied["spec"]["size"], 1);
-    assert_eq!(ground.cluster.scope(&kind).await.unwrap(), Some(Scope::Namespaced));
+    assert_eq!(ground.cluster.scope(&kind).await.unwrap(), Some(KindScope::Namespaced));
 
     ground.plane.kubectl(&["delete", "crd", "widgets.test.capstan.dev", "--wait"]);
     ground.plane.apply(&definition("gadgets", "Cluster"));

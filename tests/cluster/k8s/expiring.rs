@@ -12,7 +12,7 @@ use axum::extract::{Query, State};
 use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse as _, Response};
 use capstan_k8s::{Connection, KubeCluster};
-use capstan_ports::{ApiKind, Change, LiveChanges, ManagementCluster as _, ServiceAccount, Watched};
+use capstan_ports::{ApiKind, LiveChanges, ManagementCluster as _, ObjectChange, ServiceAccount, Watched};
 use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -121,10 +121,10 @@ async fn changes_by(script: &Shared) -> (LiveChanges, watch::Sender<Watched>) {
 }
 
 /// The reported changes, up to and including the change of the object `last`.
-async fn changes_until(changes: &mut LiveChanges, last: &str) -> Vec<(String, Change)> {
+async fn changes_until(changes: &mut LiveChanges, last: &str) -> Vec<(String, ObjectChange)> {
     let mut told = Vec::new();
     let all = async {
-        while told.last().is_none_or(|(name, _): &(String, Change)| name != last) {
+        while told.last().is_none_or(|(name, _): &(String, ObjectChange)| name != last) {
             let change = changes.next().await.unwrap();
             told.push((change.object.name, change.change));
         }
@@ -156,12 +156,12 @@ async fn after_an_expired_position_a_new_list_loses_and_repeats_no_change() {
     // Changes that come from a list have an arbitrary order.
     told[1..4].sort();
     let expected = [
-        ("new", Change::Added),
-        ("changes", Change::Spec),
-        ("goes", Change::Deleted),
-        ("unseen", Change::Added),
-        ("later", Change::Added),
-        ("last", Change::Added),
+        ("new", ObjectChange::Added),
+        ("changes", ObjectChange::Spec),
+        ("goes", ObjectChange::Deleted),
+        ("unseen", ObjectChange::Added),
+        ("later", ObjectChange::Added),
+        ("last", ObjectChange::Added),
     ];
     assert_eq!(told, expected.map(|(name, change)| (name.to_owned(), change)));
     assert_eq!(script.lock().unwrap().asked, ["list", "watch 10", "list", "watch 20", "list", "watch 30"]);

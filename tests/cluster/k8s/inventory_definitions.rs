@@ -521,7 +521,7 @@ const FILES: &[(&str, &str, Becomes)] = &[
         "Site",
         "metadata: {name: a}\nspec: {values: {a: 1, a: 2}}",
         Refused(
-            "invalid-yaml i/a.yaml:4:23 the key `a` is there twice",
+            "invalid-yaml i/a.yaml:4:23 the key `a` occurs twice",
             "Site in version \"v1alpha1\" cannot be handled as a Site: strict decoding error: y",
         ),
     ),
@@ -529,7 +529,7 @@ const FILES: &[(&str, &str, Becomes)] = &[
         "Site",
         "metadata: {name: a}\nspec: {track: any, track: any}",
         Refused(
-            "invalid-yaml i/a.yaml:4:20 the key `track` is there twice",
+            "invalid-yaml i/a.yaml:4:20 the key `track` occurs twice",
             "Site in version \"v1alpha1\" cannot be handled as a Site: strict decoding error: y",
         ),
     ),
@@ -626,7 +626,7 @@ const FILES: &[(&str, &str, Becomes)] = &[
         "Inventory",
         "metadata: {name: inventory}\nspec: {levels: [Site, Site]}",
         Refused(
-            "inventory-type i/a.yaml:4:23 `Site` is there twice",
+            "inventory-type i/a.yaml:4:23 `Site` occurs twice",
             "Inventory.capstan.dev \"inventory\" is invalid: spec.levels[1]: Duplicate value: \"",
         ),
     ),

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use capstan_k8s::KubeCluster;
-use capstan_ports::{ApiKind, Change, LiveChanges, ManagementCluster as _, ServiceAccount, Watched};
+use capstan_ports::{ApiKind, LiveChanges, ManagementCluster as _, ObjectChange, ServiceAccount, Watched};
 use futures_util::StreamExt as _;
 use serde_json::json;
 use tokio::sync::watch;
@@ -15,7 +15,7 @@ use super::{Ground, config_map, connection};
 use capstan_test_parts::plane::{Parts, Plane};
 
 /// The next change of an object of that name; earlier changes of other objects are skipped.
-async fn next(changes: &mut LiveChanges, name: &str) -> Change {
+async fn next(changes: &mut LiveChanges, name: &str) -> ObjectChange {
     let found = async {
         loop {
             let change = changes.next().await.unwrap();
@@ -53,11 +53,11 @@ async fn changes_are_announced_and_kinds_come_and_go() {
 
     let manifest = ground.config_map("watched", &json!({"a": "1"}));
     ground.plane.apply(&manifest.to_string());
-    assert_eq!(next(&mut changes, "watched").await, Change::Added);
+    assert_eq!(next(&mut changes, "watched").await, ObjectChange::Added);
     ground.plane.apply(&ground.config_map("watched", &json!({"a": "2"})).to_string());
-    assert_eq!(next(&mut changes, "watched").await, Change::Spec);
+    assert_eq!(next(&mut changes, "watched").await, ObjectChange::Spec);
     ground.plane.kubectl(&["delete", "configmap", "watched", "-n", "watching"]);
-    assert_eq!(next(&mut changes, "watched").await, Change::Deleted);
+    assert_eq!(next(&mut changes, "watched").await, ObjectChange::Deleted);
 
     wanted.send(kinds(&[("apps", "Deployment"), ("nowhere.dev", "Nothing")])).unwrap();
     let deployment = |replicas: u32| {
@@ -102,7 +102,7 @@ async fn changes_are_announced_and_kinds_come_and_go() {
         "-p",
         status,
     ]);
-    while next(&mut changes, "web").await != Change::Status {}
+    while next(&mut changes, "web").await != ObjectChange::Status {}
 }
 
 #[tokio::test]
@@ -137,14 +137,14 @@ async fn changes_during_an_outage_of_the_api_server_are_announced_afterwards() {
     assert_eq!(
         told,
         [
-            ("changes".to_owned(), Change::Spec),
-            ("comes".to_owned(), Change::Added),
-            ("goes".to_owned(), Change::Deleted)
+            ("changes".to_owned(), ObjectChange::Spec),
+            ("comes".to_owned(), ObjectChange::Added),
+            ("goes".to_owned(), ObjectChange::Deleted)
         ]
     );
     // The watch continues.
     plane.apply(&config_map("default", "later", &json!({})).to_string());
-    assert_eq!(next(&mut changes, "later").await, Change::Added);
+    assert_eq!(next(&mut changes, "later").await, ObjectChange::Added);
     // It would wait for the watches that this process still holds.
     plane.kill("kube-apiserver");
 }
@@ -285,7 +285,7 @@ async fn what_may_not_be_watched_whole_is_watched_where_it_is_applied_as_far_as_
     plane.kill("kube-apiserver");
     plane.start_again("kube-apiserver");
     plane.kubectl(&["delete", "configmap", "unseen", "-n", "two"]);
-    assert_eq!(next(&mut changes, "unseen").await, Change::Deleted);
+    assert_eq!(next(&mut changes, "unseen").await, ObjectChange::Deleted);
 
     // An admin grants the watch of all namespaces. It is used without a restart.
     plane.apply(ALL);

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use capstan_ports::{CloudError, CloudSession};
-use capstan_reconciler_core::credentials::{Consumer, Facts, Step, Wish, Written, WrittenState};
+use capstan_reconciler_core::credentials::{
+    Consumer, CredentialFacts, CredentialRecord, CredentialStep, Wish, WrittenState,
+};
 use capstan_reconciler_core::next::{Basis as _, Next};
 use jiff::{SignedDuration, Timestamp};
 use secrecy::ExposeSecret as _;
@@ -16,7 +18,7 @@ use super::keeper::Cloud;
 struct Holder {
     session: Arc<dyn CloudSession>,
     now: Timestamp,
-    written: Option<(Written, String)>,
+    written: Option<(CredentialRecord, String)>,
     consumer: Option<String>,
     made: u32,
 }
@@ -25,8 +27,8 @@ struct Holder {
 struct Dies(Option<u32>);
 
 impl Holder {
-    async fn facts(&self, wish: Wish) -> Facts {
-        Facts {
+    async fn facts(&self, wish: Wish) -> CredentialFacts {
+        CredentialFacts {
             now: self.now,
             wish,
             lifetime: SignedDuration::from_hours(720),
@@ -52,14 +54,14 @@ impl Holder {
         loop {
             let Next::Step(step) = self.facts(wish).await.next() else { return true };
             match step {
-                Step::Issue { expires_at, previous } => {
+                CredentialStep::Issue { expires_at, previous } => {
                     self.made += 1;
                     let name = format!("capstan-org-peu01-capo-{}", self.made);
                     let new = self.session.issue(&name, expires_at).await.unwrap();
                     if dead() {
                         return false;
                     }
-                    let written = Written {
+                    let written = CredentialRecord {
                         current: new.id,
                         user: self.session.account().user.clone(),
                         issued_at: self.now,
@@ -69,13 +71,13 @@ impl Holder {
                     };
                     self.written = Some((written, new.secret.expose_secret().to_owned()));
                 }
-                Step::Revoke(id) => self.session.revoke(&id).await.unwrap(),
-                Step::Forget(previous) => {
+                CredentialStep::Revoke(id) => self.session.revoke(&id).await.unwrap(),
+                CredentialStep::Forget(previous) => {
                     if let Some((written, _)) = &mut self.written {
                         written.previous = previous;
                     }
                 }
-                Step::RemoveSecret => self.written = None,
+                CredentialStep::RemoveSecret => self.written = None,
             }
             if dead() {
                 return false;

@@ -9,8 +9,8 @@ use async_trait::async_trait;
 use capstan_live::applying::ApiRefusal;
 use capstan_model::object::FieldPath;
 use capstan_ports::{
-    ApiKind, ApiObject, As, Contested, Deleted, HeldRights, KindsInNamespaces, LiveChanges, LiveError,
-    ManagementCluster, ObjectPart, Post, Preconditions, Run, Scope, Watched,
+    ApiKind, ApiObject, As, Contested, Deleted, HeldRights, KindScope, KindsInNamespaces, LiveChanges,
+    LiveError, ManagementCluster, ObjectPart, Post, Preconditions, Run, Watched,
 };
 use serde_json::{Map, Value, json};
 
@@ -52,7 +52,7 @@ pub(crate) struct State {
     pub(crate) dies_after: Option<usize>,
     /// After so many real writes the server is gone, after it did the last one but before it answered.
     pub(crate) answers: bool,
-    pub(crate) kinds: BTreeMap<(String, String), Scope>,
+    pub(crate) kinds: BTreeMap<(String, String), KindScope>,
     /// The name of an object whose deletion a webhook refuses.
     pub(crate) refuses_deletion: Option<String>,
     /// Removes the object of that name just before it is applied for real.
@@ -124,10 +124,10 @@ impl FakeCluster {
             ("operator.cluster.x-k8s.io", "CoreProvider"),
             ("operator.cluster.x-k8s.io", "InfrastructureProvider"),
         ] {
-            state.kinds.insert((group.to_owned(), kind.to_owned()), Scope::Namespaced);
+            state.kinds.insert((group.to_owned(), kind.to_owned()), KindScope::Namespaced);
         }
         for (group, kind) in [("", "Namespace"), ("rbac.authorization.k8s.io", "ClusterRoleBinding")] {
-            state.kinds.insert((group.to_owned(), kind.to_owned()), Scope::Cluster);
+            state.kinds.insert((group.to_owned(), kind.to_owned()), KindScope::Cluster);
         }
         let cluster = Self { state: Mutex::new(state) };
         for namespace in namespaces {
@@ -192,7 +192,7 @@ impl FakeCluster {
     }
 
     /// Also serves these kinds: groups, kinds and scopes.
-    pub(crate) fn serve(&self, kinds: &[(&str, &str, Scope)]) {
+    pub(crate) fn serve(&self, kinds: &[(&str, &str, KindScope)]) {
         let mut state = self.state();
         for (group, kind, scope) in kinds {
             state.kinds.insert(((*group).to_owned(), (*kind).to_owned()), *scope);
@@ -303,8 +303,8 @@ impl State {
         let kind = (object.kind.group.clone(), object.kind.kind.clone());
         match self.kinds.get(&kind) {
             None => Some((404, json!({"message": "the server could not find the requested resource"}))),
-            Some(Scope::Cluster) => None,
-            Some(Scope::Namespaced) => {
+            Some(KindScope::Cluster) => None,
+            Some(KindScope::Namespaced) => {
                 let namespace = object.namespace.clone().unwrap_or_default();
                 let there = self.objects.contains_key(&(
                     String::new(),
@@ -325,7 +325,8 @@ impl State {
         let Some(mut object) = self.objects.get(key).cloned() else { return };
         if key.1 == "CustomResourceDefinition" {
             let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-            let scope = if text("/spec/scope") == "Cluster" { Scope::Cluster } else { Scope::Namespaced };
+            let scope =
+                if text("/spec/scope") == "Cluster" { KindScope::Cluster } else { KindScope::Namespaced };
             self.kinds.insert((text("/spec/group").to_owned(), text("/spec/names/kind").to_owned()), scope);
         }
         self.reactions.iter().for_each(|react| react(&mut object));
@@ -640,12 +641,12 @@ impl ManagementCluster for FakeCluster {
 
     async fn kinds_in_namespaces(&self) -> Result<KindsInNamespaces, LiveError> {
         let kinds = self.state().kinds.clone();
-        let own = kinds.into_iter().filter(|(_, scope)| *scope == Scope::Namespaced);
+        let own = kinds.into_iter().filter(|(_, scope)| *scope == KindScope::Namespaced);
         let kinds = own.map(|((group, kind), _)| ApiKind::preferred(group, kind)).collect();
         Ok(KindsInNamespaces { kinds, unread: self.state().unread.clone() })
     }
 
-    async fn scope(&self, kind: &ApiKind) -> Result<Option<Scope>, LiveError> {
+    async fn scope(&self, kind: &ApiKind) -> Result<Option<KindScope>, LiveError> {
         Ok(self.state().kinds.get(&(kind.group.clone(), kind.kind.clone())).copied())
     }
 

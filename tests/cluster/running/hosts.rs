@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use capstan_model::object::ObjectId;
-use capstan_ports::{Change, LiveChange, Post, Scope, SystemClock};
+use capstan_ports::{KindScope, LiveChange, ObjectChange, Post, SystemClock};
 use capstan_reconciler::gate::Gate;
 use capstan_reconciler::hosts::{HostMemory, HostPorts, HostTurnOutcome, turn};
 use serde_json::{Value, json};
@@ -26,12 +26,12 @@ impl Town {
     pub(super) fn of(hosts: usize) -> Self {
         let live = Arc::new(FakeCluster::new(&[NAMESPACE]));
         live.serve(&[
-            ("airship.airshipit.org", "SIPCluster", Scope::Namespaced),
-            ("metal3.io", "BareMetalHost", Scope::Namespaced),
-            ("metal3.io", "HostDeployPolicy", Scope::Namespaced),
-            ("infrastructure.cluster.x-k8s.io", "Metal3MachineTemplate", Scope::Namespaced),
-            ("apps", "Deployment", Scope::Namespaced),
-            ("", "Service", Scope::Namespaced),
+            ("airship.airshipit.org", "SIPCluster", KindScope::Namespaced),
+            ("metal3.io", "BareMetalHost", KindScope::Namespaced),
+            ("metal3.io", "HostDeployPolicy", KindScope::Namespaced),
+            ("infrastructure.cluster.x-k8s.io", "Metal3MachineTemplate", KindScope::Namespaced),
+            ("apps", "Deployment", KindScope::Namespaced),
+            ("", "Service", KindScope::Namespaced),
         ]);
         live.state().reactions.push(Box::new(run));
         for number in 0..hosts {
@@ -94,7 +94,11 @@ impl Town {
             namespace: Some(NAMESPACE.to_owned()),
             name: name.to_owned(),
         };
-        self.memory.hears(&LiveChange { object, change: Change::Spec, resource_version: version.to_owned() })
+        self.memory.hears(&LiveChange {
+            object,
+            change: ObjectChange::Spec,
+            resource_version: version.to_owned(),
+        })
     }
 }
 

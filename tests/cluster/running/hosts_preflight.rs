@@ -2,7 +2,7 @@
 
 use capstan_model::digest::digest;
 use capstan_model::finding::Severity;
-use capstan_ports::Scope;
+use capstan_ports::KindScope;
 use capstan_reconciler::reconcile::ports::{PreflightAnswer, PreflightVerdict};
 use capstan_reconciler::reconcile::preflight::preflight;
 use serde_json::json;
@@ -19,13 +19,13 @@ async fn judge(world: &World) -> PreflightAnswer {
 fn town() -> World {
     let world = World::new();
     world.live.serve(&[
-        ("airship.airshipit.org", "SIPCluster", Scope::Namespaced),
-        ("metal3.io", "BareMetalHost", Scope::Namespaced),
-        ("metal3.io", "HostDeployPolicy", Scope::Namespaced),
-        ("", "Service", Scope::Namespaced),
-        ("apps", "Deployment", Scope::Namespaced),
-        ("infrastructure.cluster.x-k8s.io", "Metal3Cluster", Scope::Namespaced),
-        ("infrastructure.cluster.x-k8s.io", "Metal3MachineTemplate", Scope::Namespaced),
+        ("airship.airshipit.org", "SIPCluster", KindScope::Namespaced),
+        ("metal3.io", "BareMetalHost", KindScope::Namespaced),
+        ("metal3.io", "HostDeployPolicy", KindScope::Namespaced),
+        ("", "Service", KindScope::Namespaced),
+        ("apps", "Deployment", KindScope::Namespaced),
+        ("infrastructure.cluster.x-k8s.io", "Metal3Cluster", KindScope::Namespaced),
+        ("infrastructure.cluster.x-k8s.io", "Metal3MachineTemplate", KindScope::Namespaced),
     ]);
     for number in 0..3 {
         world.live.put(json!({
@@ -254,7 +254,11 @@ spec:
 #[tokio::test]
 async fn groups_of_a_topology_are_owners_of_machines() {
     let world = town();
-    world.live.serve(&[("controlplane.cluster.x-k8s.io", "KubeadmControlPlaneTemplate", Scope::Namespaced)]);
+    world.live.serve(&[(
+        "controlplane.cluster.x-k8s.io",
+        "KubeadmControlPlaneTemplate",
+        KindScope::Namespaced,
+    )]);
     let write = |surge: u32, selector: &str| {
         world.write(
             "gauss/peu01/base/all.yaml",

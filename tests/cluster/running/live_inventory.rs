@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use capstan_model::tree::Tree;
-use capstan_ports::Scope;
+use capstan_ports::KindScope;
 use capstan_reconciler::reconcile::ports::{
     FleetRecord, OpenSource, SecretData, SourceError, SourceOpener, TreeSource as _, TrialFailed,
 };
@@ -87,7 +87,7 @@ impl Town {
     fn new() -> Self {
         let world = World::new();
         for kind in capstan_inventory::kinds::all() {
-            world.live.serve(&[("capstan.dev", kind, Scope::Namespaced)]);
+            world.live.serve(&[("capstan.dev", kind, KindScope::Namespaced)]);
         }
         world.live.put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": HOME}}));
         world.fleet.lock().unwrap().spec.interval = Duration::from_millis(50);
@@ -160,11 +160,18 @@ impl Town {
         let turns = || {
             let posted = self.world.status_store.posted();
             let of = |name: &String| posted.turns.get(name).copied().unwrap_or_default();
-            posted.clusters.keys().map(of).collect::<Vec<_>>()
+            let turns = posted.clusters.keys().map(|name| (name.clone(), of(name)));
+            turns.collect::<BTreeMap<String, _>>()
         };
         let before = turns();
-        eventually("a turn of each", || turns().iter().zip(&before).all(|(now, before)| *now >= before + 2))
-            .await;
+        eventually("a turn of each", || {
+            let now = turns();
+            let has_had = |(name, turns): (&String, &usize)| {
+                *turns >= before.get(name).copied().unwrap_or_default() + 2
+            };
+            !now.is_empty() && now.iter().all(has_had)
+        })
+        .await;
     }
 
     /// What the live note of a cluster says.

@@ -12,7 +12,7 @@ use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use capstan_ports::Scope;
+use capstan_ports::KindScope;
 use capstan_reconciler::reconcile::ReconcileOutcome;
 use capstan_reconciler::reconcile::ports::OwnersFile;
 use capstan_reconciler::reconcile::resources::ConditionType;
@@ -116,7 +116,7 @@ impl Town {
         plain(&world, "peu01");
         world.reconcile("gauss/peu01").await;
         let inside = Arc::new(FakeCluster::new(&["kube-system", "default"]));
-        inside.serve(&[("certificates.k8s.io", "CertificateSigningRequest", Scope::Cluster)]);
+        inside.serve(&[("certificates.k8s.io", "CertificateSigningRequest", KindScope::Cluster)]);
         let signs = Arc::new(AtomicBool::new(true));
         let (is_signing, clock) = (Arc::clone(&signs), world.clock.clone());
         inside.state().reactions.push(Box::new(move |object: &mut Value| {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use capstan_fleet::components::{DownloadLimits, Downloads};
-use capstan_ports::{AllowedHosts, Clock, Scope, ServiceAccount};
+use capstan_ports::{AllowedHosts, Clock, KindScope, ServiceAccount};
 use capstan_reconciler::gate::Gate;
 use capstan_reconciler::providers::{ProviderMemory, ProviderPassOutcome, ProviderPorts, pass, preview};
 use capstan_registries::Fetcher;
@@ -48,11 +48,11 @@ impl Ground {
         canary::watch_log();
         let live = Arc::new(FakeCluster::new(&[NAMESPACE, CORE]));
         for (group, kind, scope) in [
-            ("", "ServiceAccount", Scope::Namespaced),
-            ("apps", "Deployment", Scope::Namespaced),
-            ("capstan.dev", "ManagedProvider", Scope::Namespaced),
-            ("clusterctl.cluster.x-k8s.io", "Provider", Scope::Namespaced),
-            ("rbac.authorization.k8s.io", "ClusterRole", Scope::Cluster),
+            ("", "ServiceAccount", KindScope::Namespaced),
+            ("apps", "Deployment", KindScope::Namespaced),
+            ("capstan.dev", "ManagedProvider", KindScope::Namespaced),
+            ("clusterctl.cluster.x-k8s.io", "Provider", KindScope::Namespaced),
+            ("rbac.authorization.k8s.io", "ClusterRole", KindScope::Cluster),
         ] {
             live.state().kinds.insert((group.to_owned(), kind.to_owned()), scope);
         }

@@ -259,7 +259,7 @@ pub(crate) const ALL: &[Row] = &[
         after: &[Write("NAME/capstan.yaml", "delete: [{kind: ConfigMap, name: NAME-a}]\n")],
         ready: "True Done",
         says: &[
-            "UselessTombstone gauss/NAME/capstan.yaml: `delete` names ConfigMap gauss/NAME-a, which the folder still renders: Capstan deletes nothing of it. Remove one of them",
+            "UselessTombstone gauss/NAME/capstan.yaml: `delete` names ConfigMap gauss/NAME-a, which the folder still renders: Capstan does not delete it. Remove one of them",
         ],
         inventory: 3,
         goes: &[],

@@ -12,7 +12,7 @@ use capstan_live::agent::Progress;
 use capstan_live::services::ServiceState;
 use capstan_model::tree::CommitId;
 use capstan_plan::settings::RepositoryName;
-use capstan_ports::{KubeconfigRefused, ManagementCluster, Scope, WorkloadClusters};
+use capstan_ports::{KindScope, KubeconfigRefused, ManagementCluster, WorkloadClusters};
 use capstan_reconciler::reconcile::ReconcileEnd;
 use capstan_reconciler::reconcile::resources::{Adopt, ConditionType};
 use capstan_report::{RolloutSubject, rollout_check};
@@ -50,7 +50,7 @@ pub(super) fn come_up(world: &World, name: &str) -> Arc<FakeCluster> {
     world.live.put(json!({"apiVersion": "v1", "kind": "Secret", "type": "cluster.x-k8s.io/secret",
         "metadata": {"name": format!("{name}-kubeconfig"), "namespace": "org"}, "data": {"value": STANDARD.encode(name)}}));
     let workload = Arc::new(FakeCluster::new(&["kube-system", "default"]));
-    use Scope::{Cluster, Namespaced};
+    use KindScope::{Cluster, Namespaced};
     workload.serve(&[
         ("apps", "DaemonSet", Namespaced),
         ("apps", "Deployment", Namespaced),

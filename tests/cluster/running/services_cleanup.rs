@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use capstan_live::services::CleanupState;
-use capstan_ports::Scope;
+use capstan_ports::KindScope;
 use capstan_reconciler::reconcile::ReconcileEnd;
 use serde_json::{Value, json};
 
@@ -19,9 +19,9 @@ async fn town() -> (World, Arc<FakeCluster>) {
     world.reconcile("gauss/peu01").await;
     let workload = come_up(&world, "peu01");
     workload.serve(&[
-        ("", "Service", Scope::Namespaced),
-        ("", "PersistentVolumeClaim", Scope::Namespaced),
-        ("", "PersistentVolume", Scope::Cluster),
+        ("", "Service", KindScope::Namespaced),
+        ("", "PersistentVolumeClaim", KindScope::Namespaced),
+        ("", "PersistentVolume", KindScope::Cluster),
     ]);
     world.reconcile("gauss/peu01").await;
     workload.put(

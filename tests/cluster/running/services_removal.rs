@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use capstan_live::kept_tree::TreeOrigin;
 use capstan_live::services::ServiceState;
-use capstan_ports::Scope;
+use capstan_ports::KindScope;
 use capstan_reconciler::reconcile::resources::ConditionType;
 use serde_json::json;
 
@@ -107,9 +107,9 @@ async fn with_shop(world: &World, own: &str) -> Arc<FakeCluster> {
     world.reconcile("gauss/peu01").await;
     let workload = come_up(world, "peu01");
     workload.serve(&[
-        ("", "Namespace", Scope::Cluster),
-        ("", "PersistentVolumeClaim", Scope::Namespaced),
-        ("example.com", "Widget", Scope::Namespaced),
+        ("", "Namespace", KindScope::Cluster),
+        ("", "PersistentVolumeClaim", KindScope::Namespaced),
+        ("example.com", "Widget", KindScope::Namespaced),
     ]);
     world.reconcile("gauss/peu01").await;
     assert!(workload.object("Namespace", "shop").is_some());

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use capstan_k8s::KubeCluster;
-use capstan_ports::{ManagementCluster, Scope, SystemClock};
+use capstan_ports::{KindScope, ManagementCluster, SystemClock};
 use capstan_reconciler::gate::Gate;
 use capstan_reconciler::reconcile::Ports;
 use capstan_reconciler::reconcile::ports::{PreflightAnswer, PreflightVerdict};
@@ -28,10 +28,10 @@ fn world(by: &str) -> World {
     world.write(&format!("{SET}/base/a.yaml"), PROVIDER);
     world.write(&format!("{SET}/base/maps.yaml"), COMPONENTS);
     for (group, kind, scope) in [
-        ("operator.cluster.x-k8s.io", "InfrastructureProvider", Scope::Namespaced),
-        ("apiextensions.k8s.io", "CustomResourceDefinition", Scope::Cluster),
-        ("own.example.com", "Widget", Scope::Namespaced),
-        ("", "ServiceAccount", Scope::Namespaced),
+        ("operator.cluster.x-k8s.io", "InfrastructureProvider", KindScope::Namespaced),
+        ("apiextensions.k8s.io", "CustomResourceDefinition", KindScope::Cluster),
+        ("own.example.com", "Widget", KindScope::Namespaced),
+        ("", "ServiceAccount", KindScope::Namespaced),
     ] {
         world.live.state().kinds.insert((group.to_owned(), kind.to_owned()), scope);
     }
@@ -188,7 +188,7 @@ async fn cert_manager_is_missed_before_the_merge() {
     assert!(message.ends_with("install cert-manager first"), "{message}");
 
     let certificate = ("cert-manager.io".to_owned(), "Certificate".to_owned());
-    world.live.state().kinds.insert(certificate, Scope::Namespaced);
+    world.live.state().kinds.insert(certificate, KindScope::Namespaced);
     assert_eq!(judge(&world).await.verdict, PreflightVerdict::Accepted);
     let refusal = "failed calling webhook \"webhook.cert-manager.io\": connection refused";
     world.live.webhook(|_, object| (object["kind"] == "Certificate").then(|| (500, refusal.to_owned())));

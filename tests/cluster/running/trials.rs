@@ -30,7 +30,7 @@ async fn a_folder_beyond_the_limits_is_refused_and_its_neighbour_applied() {
     assert_eq!(world.condition("gauss-peu02", ConditionType::Refused), "True TooLarge");
     assert_eq!(
         world.status("gauss-peu02").refused[0].message,
-        "Rendering ended by signal 6. Capstan applies and deletes nothing of it: revert the last change, or make it smaller"
+        "Rendering ended by signal 6. Capstan applies none of its objects and deletes none: revert the last change, or make it smaller"
     );
 
     // What a neighbour changes does not have it tried again; what it changes itself does.

@@ -10,8 +10,8 @@ use capstan_plan::verbs::Verb;
 use jiff::Timestamp;
 
 use crate::facts::{Facts, Scopes};
-use crate::proposals::Step;
-use crate::requests::{Origin, Overlooked, Request, branches_to_see, open_subject, rewritten_by};
+use crate::proposals::DecisionStep;
+use crate::requests::{Overlooked, Request, RequestOrigin, branches_to_see, open_subject, rewritten_by};
 
 /// What requests are bound by.
 #[derive(Clone, Copy)]
@@ -62,8 +62,9 @@ pub fn bind<'r>(
     of: BindFacts<'_>,
     request: &'r Request,
     known: &BindAnswers,
-) -> Step<Option<Box<Request>>, BindNeed<'r>> {
-    bound(of, request, known).map_or_else(Step::Ask, |bound| Step::Decided(bound.map(Box::new)))
+) -> DecisionStep<Option<Box<Request>>, BindNeed<'r>> {
+    bound(of, request, known)
+        .map_or_else(DecisionStep::Ask, |bound| DecisionStep::Decided(bound.map(Box::new)))
 }
 
 fn bound<'r>(
@@ -74,7 +75,7 @@ fn bound<'r>(
     let mut bound = request.clone();
     if let Some((proposal, pull)) = open_subject(of.facts, request) {
         // A button belongs to one commit's check. The author of a comment did not see Capstan's newer commits either.
-        if request.means_the_head() && matches!(request.origin, Origin::Comment(_)) {
+        if request.means_the_head() && matches!(request.origin, RequestOrigin::Comment(_)) {
             bound.moved = match unseen_on(of, request, (&proposal.branch(), &pull.head, ""), known)? {
                 Overlooked::NotYetNoted => return Ok(None),
                 Overlooked::Nothing => None,
@@ -116,7 +117,8 @@ fn unseen_on<'r>(
     known: &BindAnswers,
 ) -> Result<Overlooked, BindNeed<'r>> {
     let pushes = known.pushes.get(branch).ok_or_else(|| BindNeed::Pushes(branch.to_owned()))?;
-    let found =
-        pushes.as_ref().map_or(Unseen::NotTold, |pushes| unseen(pushes, head, request.given_at, own, of.now));
+    let found = pushes
+        .as_ref()
+        .map_or(Unseen::NotLogged, |pushes| unseen(pushes, head, request.given_at, own, of.now));
     Ok(Overlooked::of(found, branch))
 }

@@ -7,8 +7,8 @@ use capstan_report::pressed_meanwhile;
 
 use crate::effects::Effect;
 use crate::facts::Facts;
-use crate::proposals::Step;
-use crate::requests::{Origin, Request, meant_by, readers_of};
+use crate::proposals::DecisionStep;
+use crate::requests::{Request, RequestOrigin, meant_by, readers_of};
 
 /// The request of a pressed button, or what is done instead. Asks for the right of the person who pressed it.
 pub fn press(
@@ -16,23 +16,23 @@ pub fn press(
     settings: &CommandSettings,
     press: &Press,
     right: Option<Right>,
-) -> Step<Result<Box<Request>, Effect>, ()> {
+) -> DecisionStep<Result<Box<Request>, Effect>, ()> {
     let Some((command, pull)) = meant_by(facts, press) else {
         // The head has changed, or the pull request is closed: the button is gone.
         let detail = format!("{}, button at {}", press.button, press.head);
         let audited = AuditEntry::by(facts.repository.id, &press.by, "command-overtaken", detail);
-        return Step::Decided(Err(Effect::Audit(audited)));
+        return DecisionStep::Decided(Err(Effect::Audit(audited)));
     };
-    let Some(right) = right else { return Step::Ask(()) };
+    let Some(right) = right else { return DecisionStep::Ask(()) };
     let said = (right, hear(right, readers_of(settings), press.at, None));
-    let (origin, place) = (Origin::Button(press.clone()), (pull.number, Some(pull.clone())));
+    let (origin, place) = (RequestOrigin::Button(press.clone()), (pull.number, Some(pull.clone())));
     let by = (press.by.as_str(), press.at);
-    Step::Decided(Ok(Box::new(Request::new(origin, place, by, vec![Ok(command)], said))))
+    DecisionStep::Decided(Ok(Box::new(Request::new(origin, place, by, vec![Ok(command)], said))))
 }
 
 /// What a check says at once of a button that is obeyed. The next run writes that check again.
 pub fn line_of_press(request: &Request) -> Option<Effect> {
-    let Origin::Button(press) = &request.origin else { return None };
+    let RequestOrigin::Button(press) = &request.origin else { return None };
     let pull = request.pull.as_ref().filter(|_| request.hearing == Hearing::Obeyed)?;
     let line = pressed_meanwhile(&press.button, &press.by);
     Some(Effect::LineAbove { head: pull.head.clone(), line })

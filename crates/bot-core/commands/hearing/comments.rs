@@ -8,8 +8,8 @@ use jiff::Timestamp;
 
 use crate::effects::Effect;
 use crate::facts::{Facts, Write};
-use crate::proposals::Step;
-use crate::requests::{Origin, Request, address, readers_of, right_of};
+use crate::proposals::DecisionStep;
+use crate::requests::{Request, RequestOrigin, address, readers_of, right_of};
 
 /// Issues that are read one by one. If there are more, all recent ones are listed.
 const ISSUES_ONE_BY_ONE: usize = 5;
@@ -85,8 +85,8 @@ pub fn issues_to_read(hints: &Hints) -> Option<&[u64]> {
 }
 
 /// Decides about a comment.
-pub fn hear(of: CommentFacts<'_>, known: &CommentAnswers) -> Step<HeardComment, CommentNeed> {
-    heard(of, known).map_or_else(Step::Ask, Step::Decided)
+pub fn hear(of: CommentFacts<'_>, known: &CommentAnswers) -> DecisionStep<HeardComment, CommentNeed> {
+    heard(of, known).map_or_else(DecisionStep::Ask, DecisionStep::Decided)
 }
 
 fn heard(of: CommentFacts<'_>, known: &CommentAnswers) -> Result<HeardComment, CommentNeed> {
@@ -133,21 +133,23 @@ fn heard(of: CommentFacts<'_>, known: &CommentAnswers) -> Result<HeardComment, C
         (true, Some(Some(pull))) => Some(PullRequest::clone(pull)),
     };
     let by = (comment.author.as_str(), comment.created_at);
-    let origin = Origin::Comment(comment.clone());
+    let origin = RequestOrigin::Comment(comment.clone());
     let request = Request::new(origin, (*number, pull), by, commands, (right, hearing));
     Ok(HeardComment { request: Some(request), ..ends(effects) })
 }
 
 /// The reaction to a comment that arrives while a run works, as far as is known then: the next run handles it.
-pub fn eyes(of: CommentFacts<'_>, known: &CommentAnswers) -> Step<Option<Effect>, CommentNeed> {
+pub fn eyes(of: CommentFacts<'_>, known: &CommentAnswers) -> DecisionStep<Option<Effect>, CommentNeed> {
     if commands_of(of).is_empty() {
-        return Step::Decided(None);
+        return DecisionStep::Decided(None);
     }
     let comment = of.placed.comment.id;
     match hearing_of(of, known) {
-        Ok((_, Hearing::Obeyed)) => Step::Decided(Some(Effect::React { comment, reaction: Reaction::Eyes })),
-        Ok(_) => Step::Decided(None),
-        Err(need) => Step::Ask(need),
+        Ok((_, Hearing::Obeyed)) => {
+            DecisionStep::Decided(Some(Effect::React { comment, reaction: Reaction::Eyes }))
+        }
+        Ok(_) => DecisionStep::Decided(None),
+        Err(need) => DecisionStep::Ask(need),
     }
 }
 

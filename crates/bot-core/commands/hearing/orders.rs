@@ -7,8 +7,8 @@ use capstan_plan::verbs::Verb;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::effects::Effect;
-use crate::proposals::Step;
-use crate::requests::{Origin, Request, hearing_of};
+use crate::proposals::DecisionStep;
+use crate::requests::{Request, RequestOrigin, hearing_of};
 
 /// How long an order is valid. After a longer wait, because runs failed, it was given in another situation.
 const HOLDS: SignedDuration = SignedDuration::from_hours(1);
@@ -31,8 +31,8 @@ pub fn order(
     of: OrderFacts<'_>,
     order: &PageOrder,
     right: Option<Right>,
-) -> Step<Result<Box<Request>, [Effect; 2]>, ()> {
-    let ends = |action, why| Step::Decided(Err(ends(of.repository, order, action, why)));
+) -> DecisionStep<Result<Box<Request>, [Effect; 2]>, ()> {
+    let ends = |action, why| DecisionStep::Decided(Err(ends(of.repository, order, action, why)));
     if of.began.duration_since(order.at) > HOLDS {
         return ends("command-overtaken", "it waited for too long: give it again");
     }
@@ -40,10 +40,10 @@ pub fn order(
         let why = "this version of Capstan cannot read it: give it again";
         return ends("command-not-possible", why);
     };
-    let Some(right) = right else { return Step::Ask(()) };
-    let (origin, place) = (Origin::Page(order.clone()), (of.dashboard.unwrap_or_default(), None));
+    let Some(right) = right else { return DecisionStep::Ask(()) };
+    let (origin, place) = (RequestOrigin::Page(order.clone()), (of.dashboard.unwrap_or_default(), None));
     let (by, said) = ((order.by.as_str(), order.at), (right, hearing_of(right, of.settings)));
-    Step::Decided(Ok(Box::new(Request::new(origin, place, by, vec![Ok(command)], said))))
+    DecisionStep::Decided(Ok(Box::new(Request::new(origin, place, by, vec![Ok(command)], said))))
 }
 
 /// What ends an order that is not carried out.
@@ -52,7 +52,8 @@ pub fn refuse_order(repository: u64, order: &PageOrder, why: &str) -> [Effect; 2
 }
 
 fn ends(repository: u64, order: &PageOrder, action: &'static str, why: &str) -> [Effect; 2] {
-    let detail = format!("{}, {} on Capstan's page: {why}", Verb::Campaign.word(), order.id);
+    let word = Verb::Campaign.word();
+    let detail = format!("{word} {}, {} on Capstan's page: {why}", order.given, order.id);
     let audited = AuditEntry::by(repository, &order.by, action, detail);
     [Effect::Audit(audited), Effect::OrderAnswered(order.id.clone())]
 }
@@ -60,7 +61,7 @@ fn ends(repository: u64, order: &PageOrder, action: &'static str, why: &str) -> 
 /// The orders among requests: those that nothing has ended yet.
 pub fn orders_of(requests: &[Request]) -> impl Iterator<Item = &PageOrder> {
     requests.iter().filter_map(|request| match &request.origin {
-        Origin::Page(order) => Some(order),
-        Origin::Comment(_) | Origin::Tick { .. } | Origin::Button(_) => None,
+        RequestOrigin::Page(order) => Some(order),
+        RequestOrigin::Comment(_) | RequestOrigin::Tick { .. } | RequestOrigin::Button(_) => None,
     })
 }

@@ -11,8 +11,8 @@ use jiff::{SignedDuration, Timestamp};
 use super::*;
 use crate::effects::Effect;
 use crate::facts::Facts;
-use crate::proposals::Step;
-use crate::requests::{Origin, Request};
+use crate::proposals::DecisionStep;
+use crate::requests::{Request, RequestOrigin};
 use crate::testing::{Case, comment, commit, id, now, open, pull, tick, town, tree};
 
 const OWN: &str = "capstan[bot]";
@@ -84,10 +84,10 @@ fn in_words(effects: &[Effect]) -> String {
 }
 
 /// `?` before a question; otherwise the effects, whether the comment is dealt with, and what becomes of the request.
-fn heard(step: Step<HeardComment, CommentNeed>) -> String {
+fn heard(step: DecisionStep<HeardComment, CommentNeed>) -> String {
     match step {
-        Step::Ask(need) => format!("? {need:?}"),
-        Step::Decided(HeardComment { request, is_dealt_with, effects }) => {
+        DecisionStep::Ask(need) => format!("? {need:?}"),
+        DecisionStep::Decided(HeardComment { request, is_dealt_with, effects }) => {
             let request = request.map(|request| format!("{:?} on #{}", request.hearing, request.number));
             let dealt_with = is_dealt_with.then(|| "dealt with".to_owned());
             let done = (!effects.is_empty()).then(|| in_words(&effects));
@@ -229,7 +229,7 @@ fn words_that_another_person_may_have_written_are_not_obeyed() {
         let eyes = eyes(of, &known(Permission::Write, wording));
         let expected =
             seen.then_some(Effect::React { comment: CommentId::Comment(5), reaction: Reaction::Eyes });
-        assert_eq!(eyes, Step::Decided(expected));
+        assert_eq!(eyes, DecisionStep::Decided(expected));
     }
 }
 
@@ -250,11 +250,11 @@ fn a_comment_that_arrives_meanwhile_is_seen_where_the_next_run_obeys_it() {
     let [ask, nothing] = [CommentAnswers::default(), written(Permission::Read)];
     let asked = CommentAnswers { permission: Some(Permission::Write), ..CommentAnswers::default() };
     for (text, known, expected) in [
-        ("Nice.", &ask, Step::Decided(None)),
-        ("/capstan hold", &ask, Step::Ask(CommentNeed::Permission)),
-        ("/capstan hold", &asked, Step::Ask(CommentNeed::Wording)),
+        ("Nice.", &ask, DecisionStep::Decided(None)),
+        ("/capstan hold", &ask, DecisionStep::Ask(CommentNeed::Permission)),
+        ("/capstan hold", &asked, DecisionStep::Ask(CommentNeed::Wording)),
         // The run that refuses it says so.
-        ("/capstan hold", &nothing, Step::Decided(None)),
+        ("/capstan hold", &nothing, DecisionStep::Decided(None)),
     ] {
         let placed = placed("ada", text);
         assert_eq!(eyes(of(&facts, &settings, &placed, None), known), expected, "{text}");
@@ -302,9 +302,9 @@ fn a_button_of_a_head_that_is_gone_is_noted_and_others_are_commands() {
         ("nonsense", 'a', None, gone("nonsense", 'a')),
     ] {
         let found = match press(&facts, &settings, &pressed(button, head), right) {
-            Step::Ask(()) => "?".to_owned(),
-            Step::Decided(Err(effect)) => effect_in_words(&effect),
-            Step::Decided(Ok(request)) => {
+            DecisionStep::Ask(()) => "?".to_owned(),
+            DecisionStep::Decided(Err(effect)) => effect_in_words(&effect),
+            DecisionStep::Decided(Ok(request)) => {
                 let words: Vec<_> =
                     request.commands.iter().flatten().map(|command| command.verb().word()).collect();
                 format!("{} on #{}, {:?}", words.join(" "), request.number, request.hearing)
@@ -318,7 +318,8 @@ fn a_button_of_a_head_that_is_gone_is_noted_and_others_are_commands() {
 fn a_check_says_at_once_that_its_button_was_pressed_by_somebody_who_may() {
     let (facts, settings) = (town().facts(), CommandSettings::default());
     for (right, expected) in [(Right::Write, Some(commit('a'))), (Right::Read, None)] {
-        let Step::Decided(Ok(request)) = press(&facts, &settings, &pressed("replan", 'a'), Some(right))
+        let DecisionStep::Decided(Ok(request)) =
+            press(&facts, &settings, &pressed("replan", 'a'), Some(right))
         else {
             panic!("it is a command");
         };
@@ -343,21 +344,22 @@ fn order_facts(settings: &CommandSettings) -> OrderFacts<'_> {
 #[test]
 fn an_order_that_waited_for_too_long_or_cannot_be_read_ends() {
     let settings = CommandSettings::default();
-    let late = "ada command-overtaken: campaign, page-1 on Capstan's page: it waited for too long: give it again, order page-1 is answered";
-    let unread = "ada command-not-possible: campaign, page-1 on Capstan's page: this version of Capstan cannot read it: give it again, order page-1 is answered";
+    let late = "ada command-overtaken: campaign stop of fleet, page-1 on Capstan's page: it waited for too long: give it again, order page-1 is answered";
+    let late_dance = "ada command-overtaken: campaign dance, page-1 on Capstan's page: it waited for too long: give it again, order page-1 is answered";
+    let unread = "ada command-not-possible: campaign dance, page-1 on Capstan's page: this version of Capstan cannot read it: give it again, order page-1 is answered";
     for (given, right, expected) in [
         (ordered(60, "stop of fleet"), None, "?"),
         (ordered(60, "stop of fleet"), Some(Right::Write), "Obeyed on #99"),
         (ordered(0, "stop of fleet"), Some(Right::Read), "Refused on #99"),
         (ordered(0, "stop of fleet"), Some(Right::None), "Refused on #99"),
         (ordered(61, "stop of fleet"), None, late),
-        (ordered(61, "dance"), None, late),
+        (ordered(61, "dance"), None, late_dance),
         (ordered(0, "dance"), None, unread),
     ] {
         let found = match order(order_facts(&settings), &given, right) {
-            Step::Ask(()) => "?".to_owned(),
-            Step::Decided(Err(effects)) => in_words(&effects),
-            Step::Decided(Ok(request)) => format!("{:?} on #{}", request.hearing, request.number),
+            DecisionStep::Ask(()) => "?".to_owned(),
+            DecisionStep::Decided(Err(effects)) => in_words(&effects),
+            DecisionStep::Decided(Ok(request)) => format!("{:?} on #{}", request.hearing, request.number),
         };
         assert_eq!(found, expected, "{given:?} {right:?}");
     }
@@ -369,14 +371,14 @@ fn an_order_ends_once() {
     let given = [ordered(61, "stop of fleet"), ordered(0, "stop of fleet")];
     let mut requests = vec![comment(1, "ada", None, "/capstan help")];
     for one in &given {
-        if let Step::Decided(Ok(request)) = order(order_facts(&settings), one, Some(Right::Write)) {
+        if let DecisionStep::Decided(Ok(request)) = order(order_facts(&settings), one, Some(Right::Write)) {
             requests.push(*request);
         }
     }
     // The first one has ended: it is not refused as well.
     let left: Vec<&PageOrder> = orders_of(&requests).collect();
     assert_eq!(left, [&given[1]]);
-    let expected = "ada command-not-possible: campaign, page-1 on Capstan's page: nothing can be planned, order page-1 is answered";
+    let expected = "ada command-not-possible: campaign stop of fleet, page-1 on Capstan's page: nothing can be planned, order page-1 is answered";
     assert_eq!(in_words(&refuse_order(7, left[0], "nothing can be planned")), expected);
 }
 
@@ -385,11 +387,11 @@ fn bound(case: &Case, request: &Request, known: &BindAnswers) -> String {
     let facts = case.facts();
     let of = BindFacts { facts: &facts, scopes: &case.scopes, own: OWN, now: now() + minutes(180) };
     match bind(of, request, known) {
-        Step::Ask(BindNeed::Pushes(branch)) => format!("? pushes to {branch}"),
-        Step::Ask(BindNeed::Result(pull)) => format!("? result of #{}", pull.number),
-        Step::Ask(BindNeed::Concerned) => "? concerned".to_owned(),
-        Step::Decided(None) => "later".to_owned(),
-        Step::Decided(Some(request)) => {
+        DecisionStep::Ask(BindNeed::Pushes(branch)) => format!("? pushes to {branch}"),
+        DecisionStep::Ask(BindNeed::Result(pull)) => format!("? result of #{}", pull.number),
+        DecisionStep::Ask(BindNeed::Concerned) => "? concerned".to_owned(),
+        DecisionStep::Decided(None) => "later".to_owned(),
+        DecisionStep::Decided(Some(request)) => {
             let overlooked =
                 |what: &str, pushes: usize, branch: &str| format!("{what} {branch} ({pushes} pushes)");
             let moved = request.moved.map(|one| overlooked("moved", one.pushes.len(), &one.branch));
@@ -496,5 +498,5 @@ fn a_retarget_concerns_what_it_rewrites() {
     ] {
         assert_eq!(bound(&case, &retarget, &known), expected);
     }
-    assert!(matches!(retarget.origin, Origin::Comment(_)));
+    assert!(matches!(retarget.origin, RequestOrigin::Comment(_)));
 }

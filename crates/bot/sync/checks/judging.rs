@@ -2,131 +2,116 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::Duration;
 
 use capstan_bot_core::checks::{
-    Comparison, ComparisonAnswers, ComparisonFacts, ComparisonNeed, NewSettings, Parts, PartsFacts,
-    PartsNeed, Subject, WholeParts, changes_settings, compare, edited_files, head_file, next_part,
-    put_together, settle, to_judge, with_buttons,
+    CheckSubject, Comparison, NewSettings, Parts, PartsFacts, PartsNeed, TouchFacts, TouchNeed, WholeParts,
+    changes_settings, edited_files, head_file, next_part, put_together, settle, to_judge, touches,
+    with_buttons,
 };
-use capstan_bot_core::facts::{Scopes, settings_file};
-use capstan_bot_core::proposals::{Remarks, Step};
+use capstan_bot_core::facts::Scopes;
+use capstan_bot_core::proposals::{DecisionStep, Remarks};
 use capstan_live::agent::preflight::Preflight;
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_model::wording::{few, list};
-use capstan_plan::proposal::ResultDigest;
 use capstan_plan::settings::RepositorySettings;
 use capstan_plan::upgrade::Upgrade;
-use capstan_providers::{Supplies, Wanted};
-use capstan_report::{
-    Carried, CheckReport, HeadFile, JudgedCluster, JudgedReleases, MergeBasis, annotated_files, check,
-    untouched,
-};
+use capstan_providers::{MissingComponents, Supplies};
+use capstan_report::{Carried, CheckReport, HeadFile, JudgedCluster, annotated_files, check, untouched};
 
-use super::super::components::SuppliedComponents;
+use super::super::SyncError;
+use super::super::campaigns::CampaignProblems;
+use super::super::commits::Commits;
+use super::super::components::{ComponentSupply, SuppliedComponents};
+use super::super::planning::{NotOpened, TreePlanner};
 use super::super::reporters::live_names;
-use super::super::{NotOpened, Planner, PlannerFailed, Run, SyncError};
 use super::Judging;
-use capstan_fleet::planner::JudgedBy;
-use capstan_ports::{PullRequest, Snapshot};
+use super::comparing::{Comparisons, TestMerges};
+use super::outlook::Outlooks;
+use capstan_fleet::planner::{JudgedBy, Planner, PlannerFailed};
+use capstan_ports::Snapshot;
 
 /// Clusters named in a trace.
 const TRACED: usize = 20;
-/// How long GitHub is left to compute a test merge.
-const POLL_EVERY: Duration = Duration::from_millis(300);
-
-/// What the checks of a run know so far: components that were supplied, and the comparison that was made last, so that
-/// several questions about one head ask GitHub once.
-#[derive(Default)]
-pub(in super::super) struct Comparisons {
-    pub(in super::super) components: SuppliedComponents,
-    last: Option<(Subject, Comparison)>,
-}
-
-impl Comparisons {
-    pub(in super::super) const fn with(components: SuppliedComponents) -> Self {
-        Self { components, last: None }
-    }
-
-    fn of(&self, pull: &Subject) -> Option<Comparison> {
-        let is_it = |known: &Subject| {
-            known.pull == pull.pull && known.head == pull.head && known.base_branch == pull.base_branch
-        };
-        Some(self.last.as_ref().filter(|(known, _)| is_it(known))?.1.clone())
-    }
-}
-
 /// Judges two snapshots, under each of the settings that count.
 type Judge =
     dyn Fn(&dyn Planner, &Arc<Supplies>) -> Result<Vec<Vec<JudgedCluster>>, PlannerFailed> + Send + Sync;
 
-impl Run<'_> {
+/// Judges the merge of a head under the settings that count for it.
+#[derive(Clone, Copy)]
+pub(in super::super) struct HeadJudge<'a> {
+    pub(in super::super) commits: Commits<'a>,
+    pub(in super::super) planner: TreePlanner<'a>,
+    pub(in super::super) merges: TestMerges<'a>,
+    pub(in super::super) outlooks: Outlooks<'a>,
+    pub(in super::super) campaigns: CampaignProblems<'a>,
+    pub(in super::super) components: ComponentSupply<'a>,
+}
+
+impl HeadJudge<'_> {
     /// Judges a head; `None` while GitHub computes its test merge.
     pub(super) async fn judge(
-        &self,
-        pull: &Subject,
+        self,
+        pull: &CheckSubject,
         judging: Judging<'_>,
         (remarks, preflights): (&Remarks, &[Preflight]),
         seen: &mut Comparisons,
     ) -> Result<Option<CheckReport>, SyncError> {
         let Judging { settings, scopes, .. } = judging;
-        let base = self.base_of(pull).await?;
-        let head = self.required_snapshot(&pull.head).await?;
-        let settings_blob = |tree: &dyn Tree| settings_file(tree).map(|entry| entry.blob.clone());
+        let base = self.commits.required_snapshot(&pull.base_tip).await?;
+        let head = self.commits.required_snapshot(&pull.head).await?;
         // The head's changes against the tip include those of a merge, and may be more.
-        let there = self.scopes_with(scopes, &head, settings).await?;
-        let same_settings = settings_blob(&*base.tree) == settings_blob(&*head.tree);
-        if same_settings
-            && remarks.says_nothing()
-            && self.touched(&base.tree, &head.tree, &there).await?.is_empty()
-            && self.touched_through_classes(&base.tree, &head.tree, settings).await?.is_empty()
-            && self.judge_releases(&base.tree, &head.tree, settings).await?.changed.is_empty()
-            && self.inventory_change(&base.tree, &head.tree, settings).await?.is_none()
-        {
+        let there = self.planner.scopes_with(scopes, &head.tree, settings).await?;
+        let of = TouchFacts { base: &*base.tree, head: &*head.tree, remarks };
+        let mut known = Vec::new();
+        let touches_any = loop {
+            match touches(of, &known) {
+                DecisionStep::Decided(touches) => break touches,
+                DecisionStep::Ask(need) => {
+                    if self.changes(need, [&base, &head], (settings, &there)).await? {
+                        break true;
+                    }
+                    known.push(need);
+                }
+            }
+        };
+        if !touches_any {
             return Ok(Some(untouched()));
         }
-        let Some(comparison) = self.comparison(pull, seen).await? else { return Ok(None) };
+        let Some(comparison) = self.merges.comparison(pull, seen).await? else { return Ok(None) };
         let judging = Judging { scopes: &there, ..judging };
         let to_tell = (remarks, preflights);
         Ok(Some(self.judge_comparison(pull, comparison, judging, to_tell, &mut seen.components).await?))
     }
 
-    /// The clusters that a merge of a head would change, including those that it adds, and their inputs after
-    /// it. Changes of the default branch since the head was made do not count. `None` while GitHub computes
-    /// its test merge.
-    pub(in super::super) async fn touched_by_merge_of(
-        &self,
-        pull: &Subject,
+    /// Whether the second snapshot changes what a question is about.
+    async fn changes(
+        self,
+        what: TouchNeed,
+        [before, after]: [&Snapshot; 2],
         (settings, scopes): (&RepositorySettings, &Scopes),
-        seen: &mut Comparisons,
-    ) -> Result<Option<(Vec<ClusterId>, Comparison)>, SyncError> {
-        let base = self.base_of(pull).await?;
-        let head = self.required_snapshot(&pull.head).await?;
-        let there = self.scopes_with(scopes, &head, settings).await?;
-        if self.touched(&base.tree, &head.tree, &there).await?.is_empty() {
-            let basis = MergeBasis::Merge;
-            let commit = pull.head.clone();
-            let (before, after) = (base.tree, head.tree);
-            let nothing = Comparison { before, base: base.commit, after, commit, basis };
-            return Ok(Some((Vec::new(), nothing)));
-        }
-        let Some(comparison) = self.comparison(pull, seen).await? else { return Ok(None) };
-        let clusters = self.touched(&comparison.before, &comparison.after, &there).await?;
-        Ok(Some((clusters, comparison)))
+    ) -> Result<bool, SyncError> {
+        let (planner, before, after) = (self.planner, &before.tree, &after.tree);
+        Ok(match what {
+            TouchNeed::Targets => !planner.touched(before, after, scopes).await?.is_empty(),
+            TouchNeed::Classes => !planner.touched_through_classes(before, after, settings).await?.is_empty(),
+            TouchNeed::Releases => !planner.judge_releases(before, after, settings).await?.changed.is_empty(),
+            TouchNeed::Inventory => planner.inventory_change(before, after, settings).await?.is_some(),
+        })
     }
 
     pub(super) async fn judge_comparison(
-        &self,
-        pull: &Subject,
+        self,
+        pull: &CheckSubject,
         comparison: Comparison,
         judging: Judging<'_>,
         (remarks, preflights): (&Remarks, &[Preflight]),
         components: &mut SuppliedComponents,
     ) -> Result<CheckReport, SyncError> {
         let Judging { settings, scopes, reporters, .. } = judging;
-        let touched = self.touched(&comparison.before, &comparison.after, scopes).await?;
-        let users = self.touched_through_classes(&comparison.before, &comparison.after, settings).await?;
+        let touched = self.planner.touched(&comparison.before, &comparison.after, scopes).await?;
+        let users =
+            self.planner.touched_through_classes(&comparison.before, &comparison.after, settings).await?;
         let (clusters, left_out) = to_judge(touched, users, scopes);
         let named = few(clusters.iter().map(|cluster| cluster.to_string()), TRACED, "more");
         tracing::Span::current().record("cluster", list(&named));
@@ -145,7 +130,7 @@ impl Run<'_> {
         while let Some(need) = next_part(of, &parts) {
             match need {
                 PartsNeed::NewSettings => {
-                    parts.new_settings = Some(match self.open_snapshot(&comparison.after).await {
+                    parts.new_settings = Some(match self.planner.open(&comparison.after).await {
                         Ok(fleet) => {
                             let (settings, scopes) = (fleet.settings().clone(), fleet.scopes());
                             opened = Some(fleet);
@@ -158,22 +143,25 @@ impl Run<'_> {
                 PartsNeed::SettingsOutlook => {
                     let Some(fleet) = opened.take() else { break };
                     let new = fleet.settings().clone();
-                    let campaigns = self.judge_campaigns(&*comparison.after, fleet, settings).await?;
+                    let campaigns = self.campaigns.judge(&*comparison.after, fleet, settings).await?;
                     let supplies = components.supplies();
-                    let outlook = self.settings_outlook(&comparison, judging, &new, &supplies).await?;
+                    let outlook =
+                        self.outlooks.settings_outlook(&comparison, judging, &new, &supplies).await?;
                     parts.settings_outlook = Some((campaigns, outlook));
                 }
                 PartsNeed::Releases => {
-                    let releases = self.judge_releases(&comparison.before, &comparison.after, settings);
+                    let releases =
+                        self.planner.judge_releases(&comparison.before, &comparison.after, settings);
                     parts.releases = Some(releases.await?);
                 }
                 PartsNeed::ReleaseOutlook(changed) => {
                     let supplies = components.supplies();
-                    let outlook = self.release_outlook(&comparison, judging, changed, &supplies).await?;
+                    let outlook =
+                        self.outlooks.release_outlook(&comparison, judging, changed, &supplies).await?;
                     parts.release_outlook = Some(outlook);
                 }
                 PartsNeed::Inventory => {
-                    parts.inventory = Some(self.inventory_outlook(&comparison, judging).await?);
+                    parts.inventory = Some(self.outlooks.inventory_outlook(&comparison, judging).await?);
                 }
             }
         }
@@ -185,7 +173,7 @@ impl Run<'_> {
         }
         let judged_tree = Arc::clone(&comparison.after);
         let made = comparison.clone();
-        let today = self.facts.today;
+        let today = self.planner.today;
         let live = live_names(reporters, preflights);
         let judge = move |planner: &dyn Planner, supplies: &Arc<Supplies>| {
             let one = |settings: &RepositorySettings| {
@@ -203,13 +191,13 @@ impl Run<'_> {
 
     /// Judges, and again once the components are known that judging lacked, or it is known why they are not.
     async fn judge_supplied(
-        &self,
+        self,
         judge: Arc<Judge>,
         components: &mut SuppliedComponents,
     ) -> Result<Vec<Vec<JudgedCluster>>, SyncError> {
         let ask = async |supplies: Arc<Supplies>| -> Result<Vec<Vec<JudgedCluster>>, SyncError> {
             let judge = Arc::clone(&judge);
-            Ok(self.ask_planner(move |planner| judge(planner, &supplies)).await??)
+            Ok(self.planner.ask(move |planner| judge(planner, &supplies)).await??)
         };
         let judged = ask(Arc::default()).await?;
         let of_set = |judged: &JudgedCluster| {
@@ -217,40 +205,26 @@ impl Run<'_> {
             let wanted = judged.unasked.iter().cloned();
             wanted.map(|wanted| (set.clone(), wanted)).collect::<Vec<_>>()
         };
-        let wanted: BTreeSet<(ClusterId, Wanted)> = judged.iter().flatten().flat_map(of_set).collect();
+        let wanted: BTreeSet<(ClusterId, MissingComponents)> =
+            judged.iter().flatten().flat_map(of_set).collect();
         if wanted.is_empty() {
             return Ok(judged);
         }
-        match self.supply_components(wanted, components).await? {
+        match self.components.supply(wanted, components).await? {
             Some(supplies) => ask(supplies).await,
             None => Ok(judged),
         }
     }
 
-    /// What a merge of a pull request would change. The outer `None`: GitHub is still computing its test
-    /// merge; the inner one: it conflicts with its base.
-    pub(in super::super) async fn result_of(
-        &self,
-        pull: &PullRequest,
-        seen: &mut Comparisons,
-    ) -> Result<Option<Option<ResultDigest>>, SyncError> {
-        let subject = self.subject(pull).await?;
-        let Some(comparison) = self.comparison(&subject, seen).await? else { return Ok(None) };
-        Ok(Some(match comparison.basis {
-            MergeBasis::Merge => Some(ResultDigest::of(&*comparison.before, &*comparison.after)),
-            MergeBasis::HeadAlone | MergeBasis::BehindTip => None,
-        }))
-    }
-
     /// These files of the head, where they differ from the judged ones: changes of the base branch move
     /// lines.
     async fn head_files(
-        &self,
-        pull: &Subject,
+        self,
+        pull: &CheckSubject,
         judged: &Arc<dyn Tree>,
         files: BTreeSet<RepoPath>,
     ) -> Result<BTreeMap<RepoPath, HeadFile>, SyncError> {
-        let head = self.required_snapshot(&pull.head).await?.tree;
+        let head = self.commits.required_snapshot(&pull.head).await?.tree;
         let judged = Arc::clone(judged);
         let compare = move || {
             let file =
@@ -258,94 +232,6 @@ impl Run<'_> {
             files.into_iter().filter_map(file).collect()
         };
         Ok(tokio::task::spawn_blocking(compare).await?)
-    }
-
-    /// The releases that differ, and what the rules find in releases.
-    async fn judge_releases(
-        &self,
-        before: &Arc<dyn Tree>,
-        after: &Arc<dyn Tree>,
-        settings: &RepositorySettings,
-    ) -> Result<JudgedReleases, SyncError> {
-        let (settings, today) = (settings.clone(), self.facts.today);
-        let (before, after) = (before.clone(), after.clone());
-        let judge = move |planner: &dyn Planner| planner.judge_releases(before, after, &settings, today);
-        Ok(self.ask_planner(judge).await??)
-    }
-
-    /// The clusters that use a ClusterClass of another folder that the second snapshot changes.
-    async fn touched_through_classes(
-        &self,
-        before: &Arc<dyn Tree>,
-        after: &Arc<dyn Tree>,
-        settings: &RepositorySettings,
-    ) -> Result<Vec<ClusterId>, SyncError> {
-        let (settings, before, after) = (settings.clone(), before.clone(), after.clone());
-        let touched = move |planner: &dyn Planner| planner.touched_through_classes(before, after, &settings);
-        Ok(self.ask_planner(touched).await??)
-    }
-
-    /// What a merge would change; `None` while GitHub computes its test merge.
-    pub(in super::super) async fn comparison(
-        &self,
-        pull: &Subject,
-        seen: &mut Comparisons,
-    ) -> Result<Option<Comparison>, SyncError> {
-        let base = self.base_of(pull).await?;
-        let head = self.required_snapshot(&pull.head).await?;
-        let of = ComparisonFacts { subject: pull, base: &base, head: &head };
-        let mut known = ComparisonAnswers::default();
-        let need = match compare(of, &known) {
-            Step::Decided(found) => return Ok(found),
-            Step::Ask(need) => need,
-        };
-        if let Some(last) = seen.of(pull) {
-            return Ok(Some(last));
-        }
-        self.learn_of_merge(pull, need, &mut known).await?;
-        let found = loop {
-            match compare(of, &known) {
-                Step::Decided(found) => break found,
-                Step::Ask(need) => self.learn_of_merge(pull, need, &mut known).await?,
-            }
-        };
-        if let Some(comparison) = &found {
-            seen.last = Some((pull.clone(), comparison.clone()));
-        }
-        Ok(found)
-    }
-
-    /// Answers a question about the merge of a head.
-    async fn learn_of_merge(
-        &self,
-        pull: &Subject,
-        need: ComparisonNeed,
-        known: &mut ComparisonAnswers,
-    ) -> Result<(), SyncError> {
-        let host = &self.ports.host;
-        match need {
-            ComparisonNeed::ForkPoint => {
-                known.fork = Some(host.fork_point(self.repository, &pull.base_tip, &pull.head).await?);
-            }
-            ComparisonNeed::Pull | ComparisonNeed::PullLater => {
-                if need == ComparisonNeed::PullLater {
-                    tokio::time::sleep(POLL_EVERY).await;
-                }
-                let number = pull.pull.unwrap_or_default();
-                known.reads.push(host.pull_request(self.repository, number).await?);
-            }
-            ComparisonNeed::Snapshot(commit) => known.snapshots.push(self.required_snapshot(&commit).await?),
-            ComparisonNeed::SeenBase => known.seen_base = Some(self.snapshot(&pull.seen_base).await?),
-        }
-        Ok(())
-    }
-
-    /// The tip of the base branch of a pull request.
-    pub(super) async fn base_of(&self, pull: &Subject) -> Result<Snapshot, SyncError> {
-        if pull.base_tip == self.facts.base.commit {
-            return Ok(self.facts.base.clone());
-        }
-        self.required_snapshot(&pull.base_tip).await
     }
 }
 

@@ -9,28 +9,36 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use capstan_bot_core::checks::{
-    BothSettings, Comparison, InventoryJudged, InventoryPlans, ReleasePlans, affected, looked_at,
-    of_releases, release_outlook, removes_releases, settings_outlook,
+    BothSettings, Comparison, InventoryJudged, InventoryPlans, ReleasePlans, affected, of_releases,
+    planned_clusters, release_outlook, removes_releases, settings_outlook,
 };
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::Tree;
-use capstan_plan::inventory::InventoryChange;
 use capstan_plan::settings::RepositorySettings;
 use capstan_providers::Supplies;
 use capstan_report::{ChangedRelease, ReleaseOutlook, SettingsOutlook};
 
-use super::super::{Planner, PlannerFailed, Run, SyncError};
+use super::super::SyncError;
+use super::super::elsewhere::Outside;
+use super::super::planning::TreePlanner;
 use super::Judging;
-use capstan_fleet::planner::{OpenFailed, Plans};
+use capstan_fleet::planner::{OpenFailed, PlanResults, PlannerFailed};
 
 /// The plans of some clusters, or why there are none, as a sentence.
 type PlansOf = Result<ReleasePlans, String>;
 
-impl Run<'_> {
+/// PlanResults clusters at other trees than the tip of the default branch.
+#[derive(Clone, Copy)]
+pub(in super::super) struct Outlooks<'a> {
+    pub(in super::super) planner: TreePlanner<'a>,
+    pub(in super::super) outside: Outside<'a>,
+}
+
+impl Outlooks<'_> {
     /// Which clusters changed releases would be offered to, under the settings of the base branch. The inner
     /// error is why that cannot be known, as a sentence.
     pub(super) async fn release_outlook(
-        &self,
+        self,
         comparison: &Comparison,
         judging: Judging<'_>,
         changed: &[ChangedRelease],
@@ -39,7 +47,7 @@ impl Run<'_> {
         let settings = judging.settings;
         let providers = changed.iter().map(|changed| changed.release.provider()).collect();
         let all = self.clusters_at(&comparison.after, settings).await?;
-        let looked_at = looked_at(&all, judging.plans, &providers, settings);
+        let looked_at = planned_clusters(&all, judging.plans, &providers, settings);
         let under = (settings, supplies);
         let plans = match self.plans_of(&comparison.after, judging, under, &looked_at).await? {
             Ok(plans) => plans,
@@ -55,7 +63,7 @@ impl Run<'_> {
     /// What new settings would change: the clusters themselves, who applies them, and what they are offered.
     /// The inner error is why that cannot be known, as a sentence.
     pub(super) async fn settings_outlook(
-        &self,
+        self,
         comparison: &Comparison,
         judging: Judging<'_>,
         new: &RepositorySettings,
@@ -64,7 +72,7 @@ impl Run<'_> {
         let (tree, old) = (&comparison.after, judging.settings);
         let (before, after) = (self.clusters_at(tree, old).await?, self.clusters_at(tree, new).await?);
         let both: BTreeSet<ClusterId> = before.intersection(&after).cloned().collect();
-        let looked_at = looked_at(&both, judging.plans, &BTreeSet::new(), old);
+        let looked_at = planned_clusters(&both, judging.plans, &BTreeSet::new(), old);
         let under_old = self.plans_of(tree, judging, (old, supplies), &looked_at).await?;
         let under_new = self.plans_of(tree, judging, (new, supplies), &looked_at).await?;
         Ok(match (&under_old, &under_new) {
@@ -79,17 +87,17 @@ impl Run<'_> {
     }
 
     async fn clusters_at(
-        &self,
+        self,
         tree: &Arc<dyn Tree>,
         settings: &RepositorySettings,
     ) -> Result<BTreeSet<ClusterId>, SyncError> {
-        let scopes = self.scopes_of(tree, settings).await?;
+        let scopes = self.planner.scopes_of(tree, settings).await?;
         Ok(scopes.into_iter().filter_map(|scope| scope.target.id().cloned()).collect())
     }
 
     /// What these clusters would be offered at a snapshot, under these settings.
     async fn plans_of(
-        &self,
+        self,
         tree: &Arc<dyn Tree>,
         judging: Judging<'_>,
         (settings, supplies): (&RepositorySettings, &Arc<Supplies>),
@@ -102,31 +110,15 @@ impl Run<'_> {
         })
     }
 
-    /// The clusters that a change may affect; `None` where the inventory does not change.
-    pub(super) async fn inventory_change(
-        &self,
-        before: &Arc<dyn Tree>,
-        after: &Arc<dyn Tree>,
-        settings: &RepositorySettings,
-    ) -> Result<Option<InventoryChange>, SyncError> {
-        if settings.inventory.is_none() {
-            return Ok(None);
-        }
-        let (settings, today) = (settings.clone(), self.facts.today);
-        let (before, after) = (before.clone(), after.clone());
-        let ask = move |planner: &dyn Planner| planner.inventory_change(before, after, &settings, today);
-        Ok(self.ask_planner(ask).await??)
-    }
-
     /// The clusters that a change affects, and their plans before and after it. The inner error is why these
     /// cannot be known, as a sentence.
     pub(in super::super) async fn inventory_plans(
-        &self,
+        self,
         comparison: &Comparison,
         judging: Judging<'_>,
     ) -> Result<Option<Result<InventoryPlans, String>>, SyncError> {
         let settings = judging.settings;
-        let change = self.inventory_change(&comparison.before, &comparison.after, settings).await?;
+        let change = self.planner.inventory_change(&comparison.before, &comparison.after, settings).await?;
         let Some(change) = change else { return Ok(None) };
         let under = (settings, None);
         let planned = affected(&change);
@@ -143,7 +135,7 @@ impl Run<'_> {
     /// The changes of the clusters that a change affects. The inner error is why they cannot be known, as a
     /// sentence.
     pub(super) async fn inventory_outlook(
-        &self,
+        self,
         comparison: &Comparison,
         judging: Judging<'_>,
     ) -> Result<Option<Result<InventoryJudged, String>>, SyncError> {
@@ -154,21 +146,21 @@ impl Run<'_> {
     /// All plans of these clusters at a snapshot, under these settings. The inner error is why they cannot be
     /// known.
     async fn plans_at(
-        &self,
+        self,
         tree: &Arc<dyn Tree>,
         judging: Judging<'_>,
         (settings, supplies): (&RepositorySettings, Option<&Arc<Supplies>>),
         clusters: &BTreeSet<ClusterId>,
-    ) -> Result<Result<Plans, String>, SyncError> {
-        let (tree, today, under) = (Arc::clone(tree), self.facts.today, settings.clone());
-        let opened = self.ask_planner(move |planner| planner.open_under(tree, &under, today)).await?;
+    ) -> Result<Result<PlanResults, String>, SyncError> {
+        let (tree, today, under) = (Arc::clone(tree), self.planner.today, settings.clone());
+        let opened = self.planner.ask(move |planner| planner.open_under(tree, &under, today)).await?;
         let fleet = match opened {
             Ok(fleet) => fleet,
             Err(OpenFailed::Settings(problem)) => return Ok(Err(problem.to_string())),
             Err(OpenFailed::Planner(PlannerFailed::Exceeded(why))) => return Ok(Err(why)),
             Err(OpenFailed::Planner(failed)) => return Err(failed.into()),
         };
-        let (mut fleet, _elsewhere) = self.supply(fleet).await?;
+        let (mut fleet, _elsewhere) = self.outside.supply(fleet).await?;
         fleet.know_names(judging.reporters.names());
         if let Some(supplies) = supplies {
             fleet.provide_components(Arc::clone(supplies));

@@ -5,58 +5,61 @@
 
 use std::collections::BTreeSet;
 
-use capstan_bot_core::checks::{OwnFailure, QUEUE_PREFIX, Subject, failure_report, first_failure};
+use capstan_bot_core::checks::{CheckSubject, OwnFailure, QUEUE_PREFIX, failure_report, first_failure};
 use capstan_bot_core::effects::{CheckOf, Effect};
 use capstan_model::tree::CommitId;
 use capstan_report::{CheckReport, RunWish};
 
-use super::super::{Ports, Run, SyncError};
-use crate::performing::NOTHING_REFUSED;
-use capstan_ports::{CodeHostError, MirrorError, Repository};
+use super::super::{Ports, SyncError};
+use crate::performing::{NOTHING_REFUSED, Performer};
+use capstan_ports::{CodeHostError, Hints, MirrorError, Repository, RepositoryName};
 
 /// Heads reported on at a time: each costs three calls at most.
-const MOST_TOLD: usize = 50;
+const MOST_REPORTS: usize = 50;
 
-impl Run<'_> {
-    /// Whether somebody wants the check of a head again.
-    pub(in super::super) fn is_asked_again(&self, head: &CommitId) -> bool {
-        self.hints.heads.iter().any(|hinted| hinted == head.as_str())
-    }
-
-    /// Reports on a head that it could not be judged, if it has no report yet. If this fails too, it is only logged: the next run judges the head again.
-    pub(super) async fn report_first_failure(&self, subjects: &[Subject], error: &SyncError) {
-        let Some(first) = subjects.first().filter(|_| is_told(error)) else { return };
-        let told = async {
-            if self.performer.is_concluded(&first.head).await? {
-                return Ok(());
-            }
-            let report = self.own_failure(first, error);
-            let check = first_failure(first, &report, self.is_asked_again(&first.head));
-            self.performer.perform(Effect::Check(Box::new(check))).await.map(drop)
-        };
-        if let Err(error) = told.await {
-            tracing::warn!(repository = %self.repository.name, head = %first.head, error = %error, "the failure could not be reported on the pull request");
+/// Reports on a head that it could not be judged, if it has no report yet. If this fails too, it is only logged: the next
+/// run judges the head again.
+pub(super) async fn report_first_failure(
+    performer: &Performer<'_>,
+    (repository, hints): (&RepositoryName, &Hints),
+    subjects: &[CheckSubject],
+    error: &SyncError,
+) {
+    let Some(first) = subjects.first().filter(|_| is_reportable(error)) else { return };
+    let told = async {
+        if performer.is_concluded(&first.head).await? {
+            return Ok(());
         }
-    }
-
-    /// The report on a head that Capstan could not judge.
-    pub(super) fn own_failure(&self, pull: &Subject, error: &SyncError) -> CheckReport {
-        if let SyncError::Mirror(MirrorError::TooLarge { .. }) = error {
-            tracing::warn!(repository = %self.repository.name, head = %pull.head, error = %error, "the pull request is too large to be read");
-            return failure_report(OwnFailure::TooLarge(error.to_string()));
-        }
-        let incident = ulid::Ulid::generate().to_string();
-        tracing::error!(repository = %self.repository.name, head = %pull.head, incident = %incident, error = %error, "the pull request could not be judged");
-        let why = match error {
-            SyncError::Planner(failed) => Some(failed.to_string()),
-            _ => None,
-        };
-        failure_report(OwnFailure::Failed { incident, why })
+        let report = own_failure(repository, first, error);
+        let check = first_failure(first, &report, hints.wants_check(&first.head));
+        performer.perform(Effect::Check(Box::new(check))).await.map(drop)
+    };
+    if let Err(error) = told.await {
+        tracing::warn!(repository = %repository, head = %first.head, error = %error, "the failure could not be reported on the pull request");
     }
 }
 
+/// The report on a head that Capstan could not judge.
+pub(super) fn own_failure(
+    repository: &RepositoryName,
+    pull: &CheckSubject,
+    error: &SyncError,
+) -> CheckReport {
+    if let SyncError::Mirror(MirrorError::TooLarge { .. }) = error {
+        tracing::warn!(repository = %repository, head = %pull.head, error = %error, "the pull request is too large to be read");
+        return failure_report(OwnFailure::TooLarge(error.to_string()));
+    }
+    let incident = ulid::Ulid::generate().to_string();
+    tracing::error!(repository = %repository, head = %pull.head, incident = %incident, error = %error, "the pull request could not be judged");
+    let why = match error {
+        SyncError::Planner(failed) => Some(failed.to_string()),
+        _ => None,
+    };
+    failure_report(OwnFailure::Failed { incident, why })
+}
+
 /// Whether a report is possible: not while GitHub is down, or asks to wait.
-pub(in super::super) const fn is_told(error: &SyncError) -> bool {
+pub(in super::super) const fn is_reportable(error: &SyncError) -> bool {
     !matches!(
         error,
         SyncError::Host(
@@ -102,7 +105,7 @@ async fn tell_all(
     let performer = ports.performer(repository, &NOTHING_REFUSED);
     let mut told = 0;
     for head in heads.iter().filter_map(|head| CommitId::parse(head).ok()) {
-        if told == MOST_TOLD {
+        if told == MOST_REPORTS {
             break;
         }
         if !performer.is_concluded(&head).await? {

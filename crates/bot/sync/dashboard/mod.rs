@@ -15,41 +15,54 @@
 mod keep;
 mod ticks;
 
-use capstan_bot_core::dashboard::{Board, Standing, choose, newer_record, record_of};
-use capstan_bot_core::facts::Write;
+use capstan_bot_core::dashboard::{Board, DashboardState, choose, newer_record, record_of};
+use capstan_bot_core::facts::{Facts, Write};
 use capstan_bot_core::requests::Request;
 use capstan_plan::settings::RepositorySettings;
 use capstan_report::DashboardRecord;
 
-use super::{Ending, Run, SyncError};
-use capstan_ports::{Issue, KnownDashboard};
+use super::SyncError;
+use super::ending::Ending;
+use crate::performing::Performer;
+use capstan_ports::{Clock, CodeHost, Hints, Issue, KnownDashboard, Records};
 
-impl Run<'_> {
+/// Reads and writes it.
+#[derive(Clone, Copy)]
+pub(super) struct DashboardIssue<'a> {
+    pub(super) host: &'a dyn CodeHost,
+    pub(super) records: &'a dyn Records,
+    pub(super) clock: &'a dyn Clock,
+    pub(super) facts: &'a Facts,
+    pub(super) hints: &'a Hints,
+    pub(super) performer: &'a Performer<'a>,
+}
+
+impl DashboardIssue<'_> {
     /// Finds and reads it; its ticks are the requests.
-    pub(super) async fn read_dashboard(
-        &self,
+    pub(super) async fn read(
+        self,
         settings: &RepositorySettings,
         ending: &mut Ending,
     ) -> Result<(Board, Vec<Request>), SyncError> {
-        let repository = self.repository.id;
-        let known = self.ports.records.dashboard(repository).await?;
+        let repository = self.facts.repository.id;
+        let known = self.records.dashboard(repository).await?;
         let remembered = known.as_ref().and_then(|known| DashboardRecord::of_json(&known.record, repository));
         if !settings.keeps_dashboard() {
-            return Ok((Board::new(Standing::Off, DashboardRecord::default(), known), Vec::new()));
+            return Ok((Board::new(DashboardState::Off, DashboardRecord::default(), known), Vec::new()));
         }
         if let Some(refusal) = self.performer.refusal(&Write::dashboard()) {
-            let standing = Standing::Refused(refusal.reason.clone());
+            let standing = DashboardState::Refused(refusal.reason.clone());
             return Ok((Board::new(standing, remembered.unwrap_or_default(), known), Vec::new()));
         }
         let looked = self.look_at_dashboard(settings, known.as_ref(), remembered.as_ref()).await;
         let Some(record) = remembered else { return looked };
-        let looked = ending.isolate(self.repository, "reading the dashboard", looked)?;
-        Ok(looked.unwrap_or_else(|| (Board::new(Standing::Unread, record, known), Vec::new())))
+        let looked = ending.isolate(&self.facts.repository, "reading the dashboard", looked)?;
+        Ok(looked.unwrap_or_else(|| (Board::new(DashboardState::Unread, record, known), Vec::new())))
     }
 
     /// `remembered` is the database's copy of its record.
     async fn look_at_dashboard(
-        &self,
+        self,
         settings: &RepositorySettings,
         known: Option<&KnownDashboard>,
         remembered: Option<&DashboardRecord>,
@@ -59,26 +72,26 @@ impl Run<'_> {
             Ok(issue) => issue,
             Err(SyncError::Host(error)) if error.is_refusal() => {
                 self.performer.refused(&Write::dashboard(), &error.to_string()).await?;
-                let standing = Standing::Refused(error.to_string());
+                let standing = DashboardState::Refused(error.to_string());
                 return Ok((Board::new(standing, remembered.unwrap_or_default(), known), Vec::new()));
             }
             Err(error) => return Err(error),
         };
         let found = issue.as_ref().and_then(|issue| record_of(self.facts, &issue.body));
         let record = newer_record(found, remembered);
-        let mut board = Board { issue, ..Board::new(Standing::Kept, record, known) };
+        let mut board = Board { issue, ..Board::new(DashboardState::Kept, record, known) };
         let mut requests = self.hear_ticks(&mut board, settings).await?;
         requests.extend(self.hear_late_ticks(&mut board, settings, requests.len()).await?);
         Ok((board, requests))
     }
 
     async fn find_dashboard(
-        &self,
+        self,
         known: Option<&KnownDashboard>,
         title: &str,
     ) -> Result<Option<Issue>, SyncError> {
         if let Some(number) = known.and_then(|known| known.issue)
-            && let Some(issue) = self.ports.host.issue(self.repository, number).await?
+            && let Some(issue) = self.host.issue(&self.facts.repository, number).await?
         {
             return Ok(Some(issue));
         }
@@ -92,9 +105,9 @@ impl Run<'_> {
         Ok(found)
     }
 
-    async fn list_dashboards(&self, title: &str) -> Result<Option<Issue>, SyncError> {
-        let login = self.ports.host.bot_login().await?;
-        let mut issues = self.ports.host.issues_by(self.repository, &login).await?;
+    async fn list_dashboards(self, title: &str) -> Result<Option<Issue>, SyncError> {
+        let login = self.host.bot_login().await?;
+        let mut issues = self.host.issues_by(&self.facts.repository, &login).await?;
         issues.retain(|issue| issue.author == login);
         Ok(choose(issues, |issue| record_of(self.facts, &issue.body), title))
     }

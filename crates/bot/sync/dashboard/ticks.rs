@@ -2,19 +2,21 @@
 //! made one edit.
 
 use capstan_bot_core::dashboard::{
-    Board, Edited, by_others, edited, late, reading_of, said_to_lost, tick_requests, written_over,
+    Board, DashboardEdit, by_others, edited, late, reading_of, said_to_lost, tick_requests, written_over,
 };
 use capstan_bot_core::requests::{Request, right_of};
 use capstan_plan::settings::RepositorySettings;
 use capstan_report::{Choice, DashboardReading, Notice};
 
-use super::super::{Run, SyncError};
+use super::super::SyncError;
+use super::super::people::People;
+use super::DashboardIssue;
 use capstan_ports::{IssueState, IssueText};
 
-impl Run<'_> {
+impl DashboardIssue<'_> {
     /// The requests of ticks; other changes are only recorded, and reverted with the next write.
     pub(super) async fn hear_ticks(
-        &self,
+        self,
         board: &mut Board,
         settings: &RepositorySettings,
     ) -> Result<Vec<Request>, SyncError> {
@@ -24,12 +26,12 @@ impl Run<'_> {
         if reading_of(self.facts, &issue.body, &board.record) == DashboardReading::AsWritten {
             return Ok(Vec::new());
         }
-        let now = self.ports.clock.now();
+        let now = self.clock.now();
         let number = issue.number;
-        let text = match self.ports.host.issue_text(self.repository, issue).await {
+        let text = match self.host.issue_text(&self.facts.repository, issue).await {
             Ok(text) => text,
             Err(error) if error.is_refusal() => {
-                tracing::warn!(repository = %self.repository.name, issue = number, error = %error, "it is unknown who edited the dashboard");
+                tracing::warn!(repository = %self.facts.repository.name, issue = number, error = %error, "it is unknown who edited the dashboard");
                 IssueText { body: issue.body.clone(), edits: Vec::new() }
             }
             Err(error) => return Err(error.into()),
@@ -39,18 +41,18 @@ impl Run<'_> {
         if let Some(issue) = &mut board.issue {
             issue.body.clone_from(&text.body);
         }
-        let own = self.ports.host.bot_login().await?;
+        let own = self.host.bot_login().await?;
         board.edits = by_others(&text.edits, &own).len();
         let said = match edited(&board.reading, &text.edits, &own) {
-            Edited::Nothing => return Ok(Vec::new()),
-            Edited::Ticks(login, at, choices) => {
+            DashboardEdit::Nothing => return Ok(Vec::new()),
+            DashboardEdit::Ticks(login, at, choices) => {
                 let requests = self.tick_requests(number, (login, at), (0, choices), settings).await?;
                 board.ticks = requests.len();
                 return Ok(requests);
             }
-            Edited::Said(said) => said,
+            DashboardEdit::Said(said) => said,
         };
-        tracing::info!(repository = %self.repository.name, issue = number, outcome = said, "the dashboard was edited");
+        tracing::info!(repository = %self.facts.repository.name, issue = number, outcome = said, "the dashboard was edited");
         board.notices.push(Notice { at: now, text: said });
         Ok(Vec::new())
     }
@@ -58,7 +60,7 @@ impl Run<'_> {
     /// The requests of ticks that Capstan overwrote: the deliveries of those edits contain them. `heard` is
     /// how many ticks are requests already.
     pub(super) async fn hear_late_ticks(
-        &self,
+        self,
         board: &mut Board,
         settings: &RepositorySettings,
         heard: usize,
@@ -68,7 +70,7 @@ impl Run<'_> {
         };
         let mut requests = Vec::new();
         for (ticks, choices) in late(&self.hints.ticks, &board.record.earlier) {
-            tracing::info!(repository = %self.repository.name, issue = issue.number, by = ticks.by, ticks = choices.len(), "processed ticks that had been overwritten");
+            tracing::info!(repository = %self.facts.repository.name, issue = issue.number, by = ticks.by, ticks = choices.len(), "processed ticks that had been overwritten");
             board.late.extend(choices.iter().map(|choice| (ticks.boxes.clone(), choice.clone())));
             let at = heard + requests.len();
             let who = (ticks.by.as_str(), ticks.at);
@@ -80,34 +82,35 @@ impl Run<'_> {
 
     /// The answer to a person who edited the page between the last read and the following write of Capstan's:
     /// their tick is gone. `None` where nobody did, and where GitHub does not say.
-    pub(super) async fn lost_tick(&self, board: &Board) -> Result<Option<Notice>, SyncError> {
+    pub(super) async fn lost_tick(self, board: &Board) -> Result<Option<Notice>, SyncError> {
         let Some(issue) = &board.issue else { return Ok(None) };
-        let text = match self.ports.host.issue_text(self.repository, issue).await {
+        let text = match self.host.issue_text(&self.facts.repository, issue).await {
             Ok(text) => text,
             Err(error) if error.is_refusal() => return Ok(None),
             Err(error) => return Err(error.into()),
         };
-        let own = self.ports.host.bot_login().await?;
+        let own = self.host.bot_login().await?;
         let Some(edit) = written_over(&text.edits, &own, board.edits) else { return Ok(None) };
         // The next run processes the tick by the delivery of its edit.
         let since = edit.at - jiff::SignedDuration::from_secs(5);
-        let told = self.ports.records.arrivals(self.repository.id, since).await?.ticks;
+        let told = self.records.arrivals(self.facts.repository.id, since).await?.ticks;
         if told.iter().any(|ticks| edit.by.as_deref() == Some(ticks.by.as_str())) {
             return Ok(None);
         }
         let (by, text) = said_to_lost(edit.by.as_deref());
-        tracing::info!(repository = %self.repository.name, issue = issue.number, by, "an edit of the dashboard was overwritten");
-        Ok(Some(Notice { at: self.ports.clock.now(), text }))
+        tracing::info!(repository = %self.facts.repository.name, issue = issue.number, by, "an edit of the dashboard was overwritten");
+        Ok(Some(Notice { at: self.clock.now(), text }))
     }
 
     async fn tick_requests(
-        &self,
+        self,
         number: u64,
         (login, given_at): (&str, jiff::Timestamp),
         (before, choices): (usize, Vec<Choice>),
         settings: &RepositorySettings,
     ) -> Result<Vec<Request>, SyncError> {
-        let right = right_of(self.ports.host.permission(self.repository, login).await?);
+        let mut people = People::of(self.host, &self.facts.repository);
+        let right = right_of(people.permission(login).await?);
         Ok(tick_requests(self.facts, number, (login, given_at, right), (before, choices), settings))
     }
 }

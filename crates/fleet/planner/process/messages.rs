@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use capstan_campaign::membership::Candidate;
+use capstan_campaign::membership::WaveCandidate;
 use capstan_kustomize::render::Folders;
 use capstan_model::finding::FileError;
 use capstan_model::ids::{ClusterId, ContentId, ReleaseName};
@@ -30,8 +30,8 @@ use crate::generator::NotPossible;
 
 /// A question. Each holds all that its answer depends on, so that any process may answer it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub enum Request {
-    /// What is there? Answered by [`Response::Opened`], [`Response::BadSettings`] or
+pub enum PlannerRequest {
+    /// What is there? Answered by [`Response::OpenedFleet`], [`Response::BadSettings`] or
     /// [`Response::ReleasesRefused`].
     Open(FleetRequest),
     /// What every source brings to every target; answered by [`Response::Planned`] for each.
@@ -136,7 +136,7 @@ pub enum Request {
     },
 }
 
-impl Request {
+impl PlannerRequest {
     /// Opens a fleet that was given nothing yet.
     pub fn open(tree: TreeRef, today: Date) -> Self {
         Self::Open(FleetRequest::of(tree, today))
@@ -279,7 +279,7 @@ pub struct Judging {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Response {
     /// A fleet was opened. The end.
-    Opened(Box<Opened>),
+    Opened(Box<OpenedFleet>),
     /// The settings are wrong. The end.
     BadSettings(FileError),
     /// The other repository does not let this one use its releases. The end.
@@ -299,7 +299,7 @@ pub enum Response {
     /// Clusters. The end.
     Clusters(Vec<ClusterId>),
     /// What the waves of campaigns tell clusters apart by. The end.
-    Candidates(Vec<Candidate>),
+    Candidates(Vec<WaveCandidate>),
     /// What a cluster is made of; those of a question come in its order.
     Made(ClusterId, Vec<TreeEntry>),
     /// Scopes. The end.
@@ -350,7 +350,7 @@ impl Response {
 
 /// What there is in a fleet.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Opened {
+pub struct OpenedFleet {
     /// The settings in force.
     pub settings: RepositorySettings,
     /// Its targets and where each may be written.

@@ -4,7 +4,7 @@
 //! missing budget must not end the bot for everybody: so another process of the same program does that work. It has
 //! limits of memory and stack, no secret and no connection, and its death counts as an answer.
 //!
-//! *Expected flow*: the bot writes a [`Request`] in one [frame], the process answers with any number of
+//! *Expected flow*: the bot writes a [`PlannerRequest`] in one [frame], the process answers with any number of
 //! [`Response`]s, the last of which [is the end](Response::is_end), and waits for the next request. It ends with its
 //! input. Before it works on a target it says so: what was begun and not answered when it ended is to blame.
 //!
@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use capstan_model::tree::{StoredTree, Tree};
 
-pub use messages::{FleetRequest, Judging, Opened, Releases, Request, Response, SentUpgrade};
+pub use messages::{FleetRequest, Judging, OpenedFleet, PlannerRequest, Releases, Response, SentUpgrade};
 pub use serve::serve;
 pub use tree_ref::{TreeRef, WrittenRelease};
 

@@ -12,11 +12,14 @@ use jiff::civil::Date;
 
 use super::super::generator::Generator;
 use super::super::{JudgedBy, OpenFailed, OpenFleet, Planner};
-use super::messages::{FleetRequest, Judging, Opened, Releases, Request, Response, SentUpgrade};
+use super::messages::{FleetRequest, Judging, OpenedFleet, PlannerRequest, Releases, Response, SentUpgrade};
 use super::sent::Sent;
 use super::tree_ref::TreeRef;
 use super::{StoredTrees, frame};
-use crate::generator::{Fleet, Refused, WatchRenders, onboard};
+use crate::generator::{
+    Fleet, Refused, WatchRenders, campaign_candidates, create_cluster, folders_to_make, make_folder, onboard,
+    plan_each_source, retire_cluster, try_folder, valued_clusters,
+};
 
 /// Answers requests until there are no more.
 ///
@@ -37,7 +40,7 @@ pub fn serve(
     };
     let mut last = LastFleet::default();
     while let Some(request) = frame::read(&mut requests, frame::LONGEST_REQUEST)? {
-        let request: Request = frame::decode(&request)?;
+        let request: PlannerRequest = frame::decode(&request)?;
         let end = answer(generator, trees, &mut last, &out, request).unwrap_or_else(|end| *end);
         let end = if trees.take_damage() {
             last = LastFleet::default();
@@ -161,47 +164,47 @@ fn answer(
     trees: &mut dyn StoredTrees,
     last: &mut LastFleet,
     out: &Out<'_>,
-    request: Request,
+    request: PlannerRequest,
 ) -> Result<Response, Box<Response>> {
     let begun = |cluster: &ClusterId| out.say(&Response::Begun(cluster.clone()));
     match request {
-        Request::Open(fleet) => {
+        PlannerRequest::Open(fleet) => {
             let fleet = last.open(generator, trees, fleet)?;
-            Ok(Response::Opened(Box::new(Opened {
+            Ok(Response::Opened(Box::new(OpenedFleet {
                 settings: fleet.settings().clone(),
                 scopes: OpenFleet::scopes(fleet),
                 to_come: OpenFleet::scopes_to_come(fleet),
-                valued: fleet.valued_clusters().into_iter().collect(),
+                valued: valued_clusters(fleet).into_iter().collect(),
                 releases_repository: OpenFleet::releases_repository(fleet),
                 missing_contents: OpenFleet::missing_contents(fleet),
             })))
         }
-        Request::Plan { fleet, only, without } => {
+        PlannerRequest::Plan { fleet, only, without } => {
             let fleet = last.open(generator, trees, fleet)?;
             let wanted = |cluster: &ClusterId, kind: &SourceKind| {
                 only.as_ref().is_none_or(|only| only.contains(cluster))
                     && !without.contains(&(cluster.clone(), kind.clone()))
             };
             let watch = Watch { out, unrendered: BTreeSet::new(), one_by_one: false };
-            fleet.plan_each_source(wanted, &watch, |cluster, kind, plan| out.plan(cluster, kind, plan));
+            plan_each_source(fleet, wanted, &watch, |cluster, kind, plan| out.plan(cluster, kind, plan));
             Ok(Response::Done)
         }
-        Request::Create { fleet, wanted } => {
+        PlannerRequest::Create { fleet, wanted } => {
             let fleet = last.open(generator, trees, fleet)?;
             begun(&wanted.cluster);
-            Ok(Response::Created(Box::new(fleet.create_cluster(&wanted))))
+            Ok(Response::Created(Box::new(create_cluster(fleet, &wanted))))
         }
-        Request::Retire { fleet, cluster } => {
+        PlannerRequest::Retire { fleet, cluster } => {
             let fleet = last.open(generator, trees, fleet)?;
             begun(&cluster);
-            Ok(Response::Retired(Box::new(fleet.retire_cluster(&cluster))))
+            Ok(Response::Retired(Box::new(retire_cluster(fleet, &cluster))))
         }
-        Request::Candidates { fleet, unrendered } => {
+        PlannerRequest::Candidates { fleet, unrendered } => {
             let fleet = last.open(generator, trees, fleet)?;
             let watch = Watch { out, unrendered, one_by_one: true };
-            Ok(Response::Candidates(fleet.campaign_candidates(&watch)))
+            Ok(Response::Candidates(campaign_candidates(fleet, &watch)))
         }
-        Request::Judge(judging) => {
+        PlannerRequest::Judge(judging) => {
             let Judging { before, after, settings, clusters, live, supplies, unrendered, today } = judging;
             let (before, after) = (opened(before, trees)?, opened(after, trees)?);
             let (settings, clusters, live) = (&settings, &clusters, &live);
@@ -213,28 +216,28 @@ fn answer(
             }
             Ok(Response::Done)
         }
-        Request::JudgeReleases { before, after, settings, today } => {
+        PlannerRequest::JudgeReleases { before, after, settings, today } => {
             let (before, after) = (opened(before, trees)?, opened(after, trees)?);
             let judged = generator.judge_releases(before, after, &settings, today);
             judged.map(|judged| Response::JudgedReleases(Box::new(judged))).map_err(unavailable)
         }
-        Request::InventoryChange { before, after, settings, today } => {
+        PlannerRequest::InventoryChange { before, after, settings, today } => {
             let (before, after) = (opened(before, trees)?, opened(after, trees)?);
             let change = generator.inventory_change(before, after, &settings, today);
             change.map(|change| Response::InventoryChanged(change.map(Box::new))).map_err(unavailable)
         }
-        Request::Touched { before, after, scopes, unrendered, one_by_one } => {
+        PlannerRequest::Touched { before, after, scopes, unrendered, one_by_one } => {
             let (before, after) = (opened(before, trees)?, opened(after, trees)?);
             let watch = Watch { out, unrendered, one_by_one };
             let touched = generator.touched_each(before.as_ref(), after.as_ref(), &scopes, &watch);
             Ok(Response::Clusters(touched))
         }
-        Request::TouchedThroughClasses { before, after, settings } => {
+        PlannerRequest::TouchedThroughClasses { before, after, settings } => {
             let (before, after) = (opened(before, trees)?, opened(after, trees)?);
             let clusters = generator.touched_through_classes(before, after, &settings);
             clusters.map(Response::Clusters).map_err(unavailable)
         }
-        Request::MadeOf { tree, clusters, unrendered } => {
+        PlannerRequest::MadeOf { tree, clusters, unrendered } => {
             let tree = opened(tree, trees)?;
             let watch = Watch { out, unrendered, one_by_one: true };
             generator.made_of_each(tree.as_ref(), &clusters, &watch, &mut |cluster, made| {
@@ -242,31 +245,31 @@ fn answer(
             });
             Ok(Response::Done)
         }
-        Request::Try { tree, settings, clusters } => {
+        PlannerRequest::Try { tree, settings, clusters } => {
             let today = Date::default();
             let fleet = Fleet::with_settings(opened(tree, trees)?, settings, true, today);
             let watch = Watch { out, unrendered: BTreeSet::new(), one_by_one: true };
             if clusters.iter().any(|cluster| fleet.layout().target(cluster.as_str()).is_none()) {
                 // What all of an inventory share is read before the first of them is begun: it is not what that one takes.
-                let _read = fleet.folders_to_make().is_ok();
+                let _read = folders_to_make(&fleet).is_ok();
             }
             for cluster in &clusters {
                 watch.begun(cluster);
-                fleet.try_folder(cluster);
+                try_folder(&fleet, cluster);
                 if fleet.layout().target(cluster.as_str()).is_none() {
                     // It is yet to be made, of an inventory.
-                    let _harmless = fleet.make_folder(cluster).is_ok();
+                    let _harmless = make_folder(&fleet, cluster).is_ok();
                 }
                 watch.ended(cluster);
             }
             Ok(Response::Done)
         }
-        Request::Onboard { tree, today, unplanned } => {
+        PlannerRequest::Onboard { tree, today, unplanned } => {
             let watch = Watch { out, unrendered: unplanned, one_by_one: true };
             let onboarding = onboard(&opened(tree, trees)?, today, &watch);
             Ok(Response::Onboarded(onboarding.map(Box::new)))
         }
-        Request::Scopes { tree, settings } => {
+        PlannerRequest::Scopes { tree, settings } => {
             generator.scopes(opened(tree, trees)?, &settings).map(Response::Scopes).map_err(unavailable)
         }
     }

@@ -12,10 +12,10 @@ use crate::generator::{Content, WrittenTree};
 
 /// A snapshot: where it is, or all of it where only the bot has it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct TreeRef(Named);
+pub struct TreeRef(NamedTree);
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
-enum Named {
+enum NamedTree {
     Stored(StoredTree),
     Written(WrittenTree),
 }
@@ -31,23 +31,23 @@ impl TreeRef {
     /// Names a snapshot.
     pub fn of(tree: &dyn Tree) -> Self {
         Self(match tree.stored() {
-            Some(stored) => Named::Stored(stored),
-            None => Named::Written(WrittenTree::everything(tree)),
+            Some(stored) => NamedTree::Stored(stored),
+            None => NamedTree::Written(WrittenTree::everything(tree)),
         })
     }
 
     /// Its place in a mirror, if it has one.
     pub const fn stored(&self) -> Option<&StoredTree> {
         match &self.0 {
-            Named::Stored(stored) => Some(stored),
-            Named::Written(_) => None,
+            NamedTree::Stored(stored) => Some(stored),
+            NamedTree::Written(_) => None,
         }
     }
 
     pub(super) fn open(self, stored: &mut dyn StoredTrees) -> Result<Arc<dyn Tree>, String> {
         match self.0 {
-            Named::Stored(named) => stored.open(&named),
-            Named::Written(tree) => Ok(Arc::new(tree)),
+            NamedTree::Stored(named) => stored.open(&named),
+            NamedTree::Written(tree) => Ok(Arc::new(tree)),
         }
     }
 }

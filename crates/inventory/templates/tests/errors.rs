@@ -34,7 +34,7 @@ fn errors_name_the_template_and_the_values_that_were_read() {
             "{a: {x: y}}",
             "template-error aws/v1.0.0/templates/a.yaml:6:",
         ),
-        ("d: 1\nd: 2\n", "{}", "template-error aws/v1.0.0/templates/a.yaml:5:1 the key `d` is there twice"),
+        ("d: 1\nd: 2\n", "{}", "template-error aws/v1.0.0/templates/a.yaml:5:1 the key `d` occurs twice"),
         (
             "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ a }}}\n",
             "{a: one}",

@@ -9,7 +9,7 @@ use crate::conversion::step::ConversionStep::{Itemize, Remove, Replace};
 use crate::conversion::step::ItemFields;
 use crate::schema::nanoseconds;
 use capstan_model::object::FieldPath;
-use capstan_yaml::scalar::Reading;
+use capstan_yaml::scalar::ScalarReading;
 use capstan_yaml::{Entry, Node, NodeKind, same_meaning};
 
 impl TableRun<'_> {
@@ -158,7 +158,7 @@ impl TableRun<'_> {
                 let place = at(field);
                 let is_zero = |node: &Node| {
                     node.as_scalar().is_some_and(|scalar| {
-                        matches!(scalar.reading(), Reading::Bool(false) | Reading::Integer(0))
+                        matches!(scalar.reading(), ScalarReading::Bool(false) | ScalarReading::Integer(0))
                     })
                 };
                 if self.is_whole() && self.object.at(&place).is_some_and(is_zero) {
@@ -271,12 +271,12 @@ impl TableRun<'_> {
     fn not(&mut self, from: &FieldPath, to: &FieldPath) {
         let Some(node) = self.found(from) else { return };
         match node.as_scalar().map(|scalar| scalar.reading()) {
-            Some(Reading::Bool(is_on)) => {
+            Some(ScalarReading::Bool(is_on)) => {
                 let value = Node::scalar(capstan_yaml::Scalar::plain((!is_on).to_string()));
                 self.step(Replace { at: from.clone(), value });
                 self.go(from, to);
             }
-            Some(Reading::Null) => self.go(from, to),
+            Some(ScalarReading::Null) => self.go(from, to),
             _ => {
                 let why = format!(
                     "the newer version has the opposite at {to}, and what this becomes is not known here"

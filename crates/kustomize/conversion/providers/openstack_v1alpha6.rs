@@ -1,7 +1,7 @@
 //! Cluster API Provider OpenStack, v1alpha6 to v1alpha7
 //! (<https://github.com/kubernetes-sigs/cluster-api-provider-openstack/blob/main/docs/book/src/topics/crd-changes/v1alpha6-to-v1alpha7.md>).
 
-use super::rule::TableRule::{self, Append, Drop, Each, Empty, Hand, In, Leave, Move, Wrap};
+use super::rule::TableRule::{self, Append, Drop, Each, Empty, Hand, In, Leave, Move, Wins, Wrap};
 use super::rule::{ConversionTable, TablePart};
 use super::run::{TableRun, own, says_something};
 use crate::conversion::step::ConversionStep::{Add, Remove, Replace};
@@ -48,7 +48,17 @@ const MACHINE: &[TableRule] = &[
 
 /// What names a security group.
 const GROUP: &[TableRule] = &[
-    In("filter", &[Drop("limit"), Drop("marker"), Drop("sortKey"), Drop("sortDir"), Drop("tenantId")]),
+    In(
+        "filter",
+        &[
+            Drop("limit"),
+            Drop("marker"),
+            Drop("sortKey"),
+            Drop("sortDir"),
+            Wins("projectId", "tenantId"),
+            Move("tenantId", "projectId"),
+        ],
+    ),
     Move("uuid", "id"),
     Empty("id"),
     Hand(filter),
@@ -106,6 +116,9 @@ fn networks(run: &mut TableRun<'_>, base: &FieldPath) {
             let advice = "name each network and subnet by its `uuid`, or write `ports`";
             run.ask(&networks.index(index), why, advice);
             continue;
+        }
+        if network.get("fixedIP").is_some_and(says_something) {
+            run.note(&networks.index(index).key("fixedIP"), "v1alpha6 has no use for it, so it goes");
         }
         let id = |node: &Node| node.get("uuid").map(|id| Node::mapping([("id", own(id))]));
         let mut port = |subnet: Option<&Node>| {

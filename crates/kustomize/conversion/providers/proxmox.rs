@@ -1,7 +1,7 @@
 //! Cluster API Provider Proxmox, v1alpha1 to v1alpha2
 //! (<https://github.com/ionos-cloud/cluster-api-provider-proxmox/blob/v0.9.0/docs/migration-v0.8-v1alpha2.md>).
 
-use super::rule::TableRule::{self, Ask, Each, Empty, Hand, In, Least, Required, Zero};
+use super::rule::TableRule::{self, Each, Empty, Hand, In, Least, Required, Zero};
 use super::rule::{ConversionTable, ServedSince, TablePart};
 use super::run::{TableRun, own, says_something};
 use crate::conversion::step::ConversionStep::{Remove, Replace};
@@ -37,12 +37,7 @@ pub(super) const TABLE: ConversionTable = ConversionTable {
 };
 
 const CLUSTER: &[TableRule] = &[
-    Ask(
-        "cloneSpec",
-        "v1alpha1 makes machines from it; v1alpha2 has no such field, and drops it without a word",
-        "take it out, and write `machineSpec` into the ProxmoxMachineTemplates, `sshAuthorizedKeys` and \
-         `virtualIPNetworkInterface` into the kubeadm config",
-    ),
+    Hand(clone_spec),
     Zero("externalManagedControlPlane"),
     In("ipv4Config", &[GATEWAY]),
     In("ipv6Config", &[GATEWAY]),
@@ -50,6 +45,29 @@ const CLUSTER: &[TableRule] = &[
 ];
 
 const GATEWAY: TableRule = Required("gateway", "write the gateway of the range");
+
+/// Here `full: false` says something: v1alpha1 clones in full where nothing is said.
+fn clone_spec(run: &mut TableRun<'_>, base: &FieldPath) {
+    let place = base.key("cloneSpec");
+    let Some(node) = run.found(&place) else { return };
+    if run.is_whole() && !holds_a_value(&node) {
+        return run.step(Remove { at: place });
+    }
+    run.ask(
+        &place,
+        "v1alpha1 makes machines from it; v1alpha2 has no such field, and drops it without a word",
+        "take it out, and write `machineSpec` into the ProxmoxMachineTemplates, `sshAuthorizedKeys` and \
+         `virtualIPNetworkInterface` into the kubeadm config",
+    );
+}
+
+fn holds_a_value(node: &Node) -> bool {
+    match &node.kind {
+        NodeKind::Mapping(entries) => entries.iter().any(|entry| holds_a_value(&entry.value)),
+        NodeKind::Sequence(items) => !items.is_empty(),
+        NodeKind::Scalar(_) => !node.is_null(),
+    }
+}
 
 /// The device by default and the others are one list; a device names its pools in one.
 fn devices(run: &mut TableRun<'_>, base: &FieldPath) {

@@ -6,7 +6,7 @@ use crate::conversion::refusal::ConversionRefusal;
 use crate::conversion::step::ConversionStep::{self, Add, Move, Remove};
 use crate::conversion::step::{AtHand, ConversionNote};
 use capstan_model::object::FieldPath;
-use capstan_yaml::scalar::Reading;
+use capstan_yaml::scalar::ScalarReading;
 use capstan_yaml::{Node, NodeKind, YamlFile};
 
 /// An object during its conversion, and the result so far.
@@ -122,7 +122,10 @@ pub(super) fn says_something(node: &Node) -> bool {
         NodeKind::Sequence(items) => !items.is_empty(),
         NodeKind::Scalar(scalar) => !matches!(
             scalar.reading(),
-            Reading::Null | Reading::String("") | Reading::Integer(0) | Reading::Bool(false)
+            ScalarReading::Null
+                | ScalarReading::String("")
+                | ScalarReading::Integer(0)
+                | ScalarReading::Bool(false)
         ),
     }
 }

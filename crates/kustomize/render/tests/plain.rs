@@ -1,7 +1,7 @@
 //! Folders without a kustomization.
 
 use super::{DEPLOYMENT, expect, folders, lost, refusal, rendered, try_render};
-use crate::render::{Edited, Folders, ParsedFiles, diff, render, render_with};
+use crate::render::{EditedTree, Folders, ParsedFiles, diff, render, render_with};
 use capstan_model::file_change::FileChange;
 use capstan_model::object::FieldPath;
 use capstan_model::tree::RepoPath;
@@ -350,7 +350,7 @@ fn a_tree_before_and_after_shares_what_did_not_change() {
         before: None,
         after: Some(DEPLOYMENT.replace("replicas: 2", "replicas: 3")),
     };
-    let after = Edited::new(&before, &[change]);
+    let after = EditedTree::new(&before, &[change]);
     let (folders, parsed) = (folders("c"), ParsedFiles::default());
     let old = render_with(&before, &folders, &parsed).unwrap();
     let new = render_with(&after, &folders, &parsed).unwrap();

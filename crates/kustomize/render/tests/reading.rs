@@ -185,7 +185,7 @@ fn keys_that_only_old_yaml_takes_for_booleans_are_words_in_a_kustomization_and_b
 fn a_key_that_occurs_twice_is_refused_wherever_kustomize_reads() {
     let told = |key: &str, line: u32| {
         format!(
-            "the key `{key}` is there twice in one mapping, here and in line {line}: kustomize fails on that or drops one of them. Keep one"
+            "the key `{key}` occurs twice in one mapping, here and in line {line}: kustomize fails on that or drops one of them. Keep one"
         )
     };
     let twice = "resources: [notes.yaml]\nnamePrefix: a-\nnamePrefix: b-\n";

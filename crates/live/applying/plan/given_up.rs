@@ -1,7 +1,7 @@
 //! Objects of the OpenStack resource controller that it has given up: whether somebody has to change something, or
 //! Capstan creates the object again.
 
-use super::super::cloud_objects::{CloudObjectState, MOST_MADE_ANEW, is_cloud_object, standing};
+use super::super::cloud_objects::{CloudObjectState, MOST_RECREATIONS, is_cloud_object, standing};
 use super::super::inventory::AppliedInventory;
 use super::changes::Changes;
 use crate::live_objects::LiveObjects;
@@ -24,7 +24,7 @@ pub enum AfterGivingUp {
     /// Somebody has to change something.
     Refused,
     /// Its create died with the connection: it is deleted and applied again.
-    MadeAnew,
+    Recreated,
     /// The same, but it was already created again as often as allowed.
     Spent,
 }
@@ -43,8 +43,8 @@ pub fn given_up<'r>(
         let (words, course) = match standing(live.get(&object.id)?) {
             CloudObjectState::Available | CloudObjectState::Waits(_) => return None,
             CloudObjectState::Refused(words) => (words, AfterGivingUp::Refused),
-            CloudObjectState::Lost(words) if made_anew >= MOST_MADE_ANEW => (words, AfterGivingUp::Spent),
-            CloudObjectState::Lost(words) => (words, AfterGivingUp::MadeAnew),
+            CloudObjectState::Lost(words) if made_anew >= MOST_RECREATIONS => (words, AfterGivingUp::Spent),
+            CloudObjectState::Lost(words) => (words, AfterGivingUp::Recreated),
         };
         Some(GivenUp { object, words, course })
     };

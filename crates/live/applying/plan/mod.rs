@@ -39,7 +39,7 @@ use capstan_model::object::ObjectId;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApplyPlan {
     /// The changes that may be applied now, in order; no step is empty.
-    pub steps: Vec<Step>,
+    pub steps: Vec<ApplyStep>,
     /// The changes that wait.
     pub withheld: Vec<Withheld>,
     /// How far the cluster will be when the steps are applied.
@@ -48,7 +48,7 @@ pub struct ApplyPlan {
 
 /// Objects that may be applied in any order among themselves, though this one is best.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step {
+pub struct ApplyStep {
     /// Which part of the cluster.
     pub stage: ApplyStage,
     pub objects: Vec<ObjectId>,
@@ -109,11 +109,11 @@ pub fn plan(
         _ if class_changes => ApplyPhase::ControlPlane,
         phase => phase,
     };
-    let mut steps: Vec<Step> = Vec::new();
+    let mut steps: Vec<ApplyStep> = Vec::new();
     for (stage, _, id) in now {
         match steps.last_mut().filter(|step| step.stage == stage) {
             Some(step) => step.objects.push(id.clone()),
-            None => steps.push(Step { stage, objects: vec![id.clone()] }),
+            None => steps.push(ApplyStep { stage, objects: vec![id.clone()] }),
         }
     }
     ApplyPlan { steps, withheld, phase }

@@ -553,8 +553,8 @@ fn an_interrupted_create_is_repeated_three_times_and_a_refused_one_never() {
     inventory.intend(&image, "openstack.k-orc.cloud/v1alpha1", "ubuntu");
     let dead = CLOUD.replace(available, lost);
     for _ in 0..3 {
-        assert_eq!(courses(&dead, &[], &inventory), [(image.clone(), AfterGivingUp::MadeAnew)]);
-        inventory.make_anew(&image);
+        assert_eq!(courses(&dead, &[], &inventory), [(image.clone(), AfterGivingUp::Recreated)]);
+        inventory.count_recreation(&image);
     }
     assert_eq!(courses(&dead, &[], &inventory), [(image.clone(), AfterGivingUp::Spent)]);
     let text = serde_json::to_string(&inventory).unwrap();
@@ -562,7 +562,7 @@ fn an_interrupted_create_is_repeated_three_times_and_a_refused_one_never() {
     assert_eq!(serde_json::from_str::<AppliedInventory>(&text).unwrap(), inventory);
     // It is there: the next create that dies has its three again.
     inventory.came_to_be(&image);
-    assert_eq!(courses(&dead, &[], &inventory), [(image.clone(), AfterGivingUp::MadeAnew)]);
+    assert_eq!(courses(&dead, &[], &inventory), [(image.clone(), AfterGivingUp::Recreated)]);
     assert_eq!(
         courses(&CLOUD.replace(available, &refused), &[], &inventory),
         [(image.clone(), AfterGivingUp::Refused)]

@@ -191,7 +191,7 @@ impl fmt::Display for TombstoneFinding {
         match &self.what {
             Useless::StillRendered(object) => write!(
                 f,
-                "`delete` names {object}, which the folder still renders: Capstan deletes nothing of it. Remove one of them"
+                "`delete` names {object}, which the folder still renders: Capstan does not delete it. Remove one of them"
             ),
             Useless::Ambiguous(objects) => {
                 let all: Vec<String> =

@@ -6,7 +6,7 @@ use capstan_yaml::Value;
 use super::version::Version;
 use super::{identity, named};
 use crate::cloud::machine::Machine;
-use crate::cloud::named::Named;
+use crate::cloud::named::CloudSelector;
 
 /// Reads a template; nothing of one whose version is not known.
 pub(super) fn of(template: &ObjectId, value: &Value) -> Option<Machine> {
@@ -17,12 +17,12 @@ pub(super) fn of(template: &ObjectId, value: &Value) -> Option<Machine> {
     let by_param = |key: &str| Some((named::of(spec.get(key)?)?, at.key(key)));
     let flavor = match version {
         Version::Beta1 => text("flavorID")
-            .map(|id| (Named::Id(id.to_owned()), at.key("flavorID")))
-            .or_else(|| Some((Named::name(text("flavor")?), at.key("flavor")))),
+            .map(|id| (CloudSelector::Id(id.to_owned()), at.key("flavorID")))
+            .or_else(|| Some((CloudSelector::name(text("flavor")?), at.key("flavor")))),
         Version::Beta2 => by_param("flavor"),
     };
     // Up to v1alpha7 an image was a name.
-    let image = by_param("image").or_else(|| Some((Named::name(text("image")?), at.key("image"))));
+    let image = by_param("image").or_else(|| Some((CloudSelector::name(text("image")?), at.key("image"))));
     let size = |value: &Value| ["sizeGiB", "diskSize"].iter().find_map(|key| value.get(key)?.as_u64());
     let root_volume = spec.get("rootVolume").and_then(size).filter(|size| *size > 0);
     let devices = spec.get("additionalBlockDevices").and_then(Value::as_array);

@@ -11,11 +11,11 @@ use capstan_model::kinds::{is_of_orc, names};
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_yaml::Value;
 
-use super::brought::{Brought, Made};
+use super::brought::{CloudObjectNeeds, ControllerObject};
 use super::facts::Resource;
 use super::identity::Identity;
 use super::machine::Machine;
-use super::named::Named;
+use super::named::CloudSelector;
 use super::new_cluster::NewCluster;
 use super::reader::CloudReader;
 use super::words::Words;
@@ -88,12 +88,16 @@ impl CloudReader for OpenStack {
         is_of_orc(&id.group)
     }
 
-    fn brought(&self, object: &RenderedObject, live: &LiveObjects) -> Option<(Identity, FieldPath, Brought)> {
+    fn brought(
+        &self,
+        object: &RenderedObject,
+        live: &LiveObjects,
+    ) -> Option<(Identity, FieldPath, CloudObjectNeeds)> {
         let (identity, brought) = orc::brought(object, live)?;
         Some((identity, FieldPath::of_keys(["spec", "cloudCredentialsRef"]), brought))
     }
 
-    fn made(&self, object: &RenderedObject) -> Option<Made> {
+    fn made(&self, object: &RenderedObject) -> Option<ControllerObject> {
         orc::made(object)
     }
 
@@ -125,7 +129,7 @@ fn new_cluster(object: &RenderedObject, version: Version) -> NewCluster {
     }
     // Up to v1alpha7.
     if let Some(id) = spec.get("externalNetworkId").and_then(Value::as_str).filter(|id| !id.is_empty()) {
-        networks.push((Named::Id(id.to_owned()), at.key("externalNetworkId")));
+        networks.push((CloudSelector::Id(id.to_owned()), at.key("externalNetworkId")));
     }
     let zones = spec.get("controlPlaneAvailabilityZones").and_then(Value::as_array).into_iter().flatten();
     let zones = zones.enumerate().filter_map(|(index, zone)| {

@@ -6,13 +6,13 @@ use capstan_yaml::Value;
 
 use super::identity;
 use super::version::unread;
-use crate::cloud::brought::{Brought, Made};
+use crate::cloud::brought::{CloudObjectNeeds, ControllerObject};
 use crate::cloud::facts::{Resource, Thing};
 use crate::cloud::identity::Identity;
 use crate::live_objects::{LiveObjects, text};
 
 /// Reads an object that makes something a machine may name; `None` where it is not the controller's to make.
-pub(super) fn made(object: &RenderedObject) -> Option<Made> {
+pub(super) fn made(object: &RenderedObject) -> Option<ControllerObject> {
     let spec = object.value.get("spec").filter(|_| is_of_orc(&object.id.group))?;
     let thing = match object.id.kind.as_str() {
         "Flavor" => Thing::MachineType,
@@ -23,15 +23,15 @@ pub(super) fn made(object: &RenderedObject) -> Option<Made> {
         _ => return None,
     };
     if unread(&object.value).is_some() {
-        return Some(Made { thing, name: None });
+        return Some(ControllerObject { thing, name: None });
     }
     let name = text(spec, "/resource/name").unwrap_or(&object.id.name);
-    is_managed(spec).then(|| Made { thing, name: Some(name.to_owned()) })
+    is_managed(spec).then(|| ControllerObject { thing, name: Some(name.to_owned()) })
 }
 
 /// Reads an object, and with whose credential it is made; `None` where it takes nothing, the cloud has it, or its version is
 /// not read.
-pub(super) fn brought(object: &RenderedObject, live: &LiveObjects) -> Option<(Identity, Brought)> {
+pub(super) fn brought(object: &RenderedObject, live: &LiveObjects) -> Option<(Identity, CloudObjectNeeds)> {
     let spec = object.value.get("spec").filter(|_| is_of_orc(&object.id.group))?;
     if unread(&object.value).is_some() {
         return None;
@@ -49,7 +49,7 @@ pub(super) fn brought(object: &RenderedObject, live: &LiveObjects) -> Option<(Id
     };
     let identity = identity::of_credentials(spec, object.id.namespace.as_deref())?;
     let what = format!("{} {}", object.id.kind, object.id.name);
-    (is_managed(spec) && !is_there).then_some((identity, Brought { what, needs }))
+    (is_managed(spec) && !is_there).then_some((identity, CloudObjectNeeds { what, needs }))
 }
 
 /// Whether the controller makes it, and does not look up one that is there.

@@ -6,8 +6,8 @@ use capstan_test_support::Files;
 use serde_json::json;
 
 use crate::cloud::{
-    CloudFacts, Elsewhere, MachineType, Questions, Quota, Resource, asks_of, exceeded_together, judge, needs,
-    unjudged,
+    CloudFacts, MachineType, OtherProposal, Questions, Quota, Resource, asks_of, exceeded_together, judge,
+    needs, unjudged,
 };
 use crate::live_objects::LiveObjects;
 
@@ -98,7 +98,7 @@ fn two_proposals_see_each_others_security_groups() {
     let asks = asks_of(&rendered(FOLDER), &LiveObjects::default(), &[]);
     let facts = free(4, 100);
     let own = needs(&asks[0], &facts);
-    let other = Elsewhere { who: "gauss/peu02 at 3f2a91c".to_owned(), needs: own.clone() };
+    let other = OtherProposal { who: "gauss/peu02 at 3f2a91c".to_owned(), needs: own.clone() };
     let said = exceeded_together(&asks[0], &own, &[other], &facts);
     assert_eq!(
         said.iter().map(|reason| reason.message.as_str()).collect::<Vec<_>>(),

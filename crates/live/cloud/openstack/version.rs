@@ -30,5 +30,8 @@ pub(super) fn unread(object: &Value) -> Option<String> {
     let text = |key: &str| object.get(key).and_then(Value::as_str);
     let kind = text("kind").unwrap_or_default();
     let api_version = KindReader::CloudPreflight.unread(kind, text("apiVersion"))?;
-    Some(format!("its cloud resources are unknown: {}", KindReader::CloudPreflight.told(kind, api_version)))
+    Some(format!(
+        "its cloud resources are unknown: {}",
+        KindReader::CloudPreflight.describe_unread(kind, api_version)
+    ))
 }

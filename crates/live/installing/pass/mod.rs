@@ -47,5 +47,5 @@ pub use next::next;
 pub use record::{GivenUp, InstallPhase, ProviderRecord, Revision, Stopped};
 pub use sample::sample;
 pub use stage::{InstallStage, is_definition, is_kept};
-pub use step::{InstallDecision, InstallPatience, Step, Wait};
+pub use step::{InstallDecision, InstallPatience, ProviderStep, Wait};
 pub use under_way::wait;

@@ -8,7 +8,7 @@ use super::facts::{DesiredProvider, ObjectFit, ProviderFacts};
 use super::others::Others;
 use super::record::{InstallPhase, ProviderRecord};
 use super::stage::InstallStage;
-use super::step::{InstallDecision, InstallPatience, Step, Wait};
+use super::step::{InstallDecision, InstallPatience, ProviderStep, Wait};
 use super::under_way::{begin, go_on, go_on_removing};
 
 /// The next step of a pass over these providers, which come in clusterctl's order of kinds and by name.
@@ -97,7 +97,7 @@ fn due_in_order<'f>(due: &[&'f ProviderFacts]) -> Vec<&'f ProviderFacts> {
 }
 
 /// What repairs the objects of a provider that is installed.
-fn repair(provider: &ProviderFacts) -> Option<Result<Step, Wait>> {
+fn repair(provider: &ProviderFacts) -> Option<Result<ProviderStep, Wait>> {
     let components = provider.components()?;
     let record = provider.record.as_ref()?;
     if record.phase != InstallPhase::Settled || record.installed.as_ref() != Some(&components.revision) {
@@ -105,7 +105,7 @@ fn repair(provider: &ProviderFacts) -> Option<Result<Step, Wait>> {
     }
     if record.given_up.is_some() && matches!(provider.wanted, DesiredProvider::Components(_)) {
         // It was asked for something else meanwhile: what was given up may be tried once more.
-        return Some(Ok(Step::Note(Box::new(ProviderRecord { given_up: None, ..record.clone() }))));
+        return Some(Ok(ProviderStep::Note(Box::new(ProviderRecord { given_up: None, ..record.clone() }))));
     }
     let mut drifted: BTreeMap<InstallStage, Vec<ObjectId>> = BTreeMap::new();
     for object in &components.objects {
@@ -114,7 +114,7 @@ fn repair(provider: &ProviderFacts) -> Option<Result<Step, Wait>> {
         }
     }
     if let Some((stage, objects)) = drifted.into_iter().next() {
-        return Some(Ok(Step::Apply { stage, objects, untried: Vec::new() }));
+        return Some(Ok(ProviderStep::Apply { stage, objects, untried: Vec::new() }));
     }
     provider.refused().map(|(id, why)| Err(Wait::Refused { object: id.clone(), why: why.to_owned() }))
 }

@@ -11,7 +11,7 @@ use super::stage::InstallStage;
 
 /// Something that is done to one provider. Each may be done twice.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Step {
+pub enum ProviderStep {
     /// This is written down; nothing else.
     Note(Box<ProviderRecord>),
     /// Objects of a definition's kind are written again, so that they are stored in the version that stays, and entries
@@ -79,13 +79,13 @@ pub struct InstallPatience {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct InstallDecision {
     /// Whose step, and which; `None` where nothing can be done now.
-    pub step: Option<(ObjectId, Step)>,
+    pub step: Option<(ObjectId, ProviderStep)>,
     /// Providers for which nothing can be done now, though something should be.
     pub waits: BTreeMap<ObjectId, Wait>,
 }
 
 impl InstallDecision {
-    pub(super) fn step(provider: &ProviderFacts, step: Step) -> Self {
+    pub(super) fn step(provider: &ProviderFacts, step: ProviderStep) -> Self {
         Self { step: Some((provider.id.clone(), step)), waits: BTreeMap::new() }
     }
 }

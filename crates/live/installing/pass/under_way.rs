@@ -10,17 +10,19 @@ use jiff::Timestamp;
 use super::facts::{DesiredProvider, ObjectFit, ProviderFacts, RenderedProvider};
 use super::record::{GivenUp, InstallPhase, ProviderRecord, Revision, Stopped};
 use super::stage::{InstallStage, is_definition, is_kept};
-use super::step::{InstallPatience, Step, Wait};
+use super::step::{InstallPatience, ProviderStep, Wait};
 use crate::installing::WorkloadHealth;
 
 /// What a provider that is due begins with.
-pub(super) fn begin(provider: &ProviderFacts) -> Step {
+pub(super) fn begin(provider: &ProviderFacts) -> ProviderStep {
     let record = provider.record.clone().unwrap_or_default();
     match provider.components() {
-        Some(components) => Step::Note(Box::new(begun(record, components, None))),
-        None => {
-            Step::Note(Box::new(ProviderRecord { phase: InstallPhase::Removing, target: None, ..record }))
-        }
+        Some(components) => ProviderStep::Note(Box::new(begun(record, components, None))),
+        None => ProviderStep::Note(Box::new(ProviderRecord {
+            phase: InstallPhase::Removing,
+            target: None,
+            ..record
+        })),
     }
 }
 
@@ -79,16 +81,16 @@ fn given_up(provider: &ProviderFacts, record: &ProviderRecord) -> Option<GivenUp
 }
 
 /// The way back: what is installed runs again, as if nothing had begun.
-fn back(provider: &ProviderFacts, record: &ProviderRecord) -> Step {
+fn back(provider: &ProviderFacts, record: &ProviderRecord) -> ProviderStep {
     let stands_still = |stopped: &&Stopped| {
         provider.seen(&deployment(stopped)).is_some_and(|seen| seen.replicas == Some(0))
             && stopped.replicas != 0
     };
     let still: Vec<Stopped> = record.stopped.iter().filter(stands_still).cloned().collect();
     if !still.is_empty() {
-        return Step::Scale(still);
+        return ProviderStep::Scale(still);
     }
-    Step::Note(Box::new(ProviderRecord {
+    ProviderStep::Note(Box::new(ProviderRecord {
         phase: InstallPhase::Settled,
         target: None,
         stopped: Vec::new(),
@@ -102,7 +104,7 @@ fn back(provider: &ProviderFacts, record: &ProviderRecord) -> Step {
 ///
 /// # Errors
 /// Nothing is to be done now but to wait.
-pub fn wait(record: &ProviderRecord, why: String, patience: InstallPatience) -> Result<Step, Wait> {
+pub fn wait(record: &ProviderRecord, why: String, patience: InstallPatience) -> Result<ProviderStep, Wait> {
     let target = record
         .target
         .as_ref()
@@ -111,7 +113,10 @@ pub fn wait(record: &ProviderRecord, why: String, patience: InstallPatience) -> 
     let Some(since) = record.waiting_since else {
         // As Kubernetes writes times in objects: whole seconds.
         let since = Timestamp::from_second(patience.now.as_second()).unwrap_or(patience.now);
-        return Ok(Step::Note(Box::new(ProviderRecord { waiting_since: Some(since), ..record.clone() })));
+        return Ok(ProviderStep::Note(Box::new(ProviderRecord {
+            waiting_since: Some(since),
+            ..record.clone()
+        })));
     };
     if patience.now.duration_since(since) < patience.limit {
         return Err(Wait::For(why));
@@ -126,7 +131,7 @@ pub fn wait(record: &ProviderRecord, why: String, patience: InstallPatience) -> 
     match &record.given_up {
         None => {
             let given_up = GivenUp { revision: target.clone(), why };
-            Ok(Step::Note(Box::new(ProviderRecord { given_up: Some(given_up), ..record.clone() })))
+            Ok(ProviderStep::Note(Box::new(ProviderRecord { given_up: Some(given_up), ..record.clone() })))
         }
         // What was installed does not come back either; or the way back is found by the next pass.
         Some(_) => Err(Wait::TimedOut(why)),
@@ -139,7 +144,7 @@ pub(super) fn go_on(
     record: &ProviderRecord,
     elsewhere: &BTreeSet<ObjectId>,
     patience: InstallPatience,
-) -> Result<Step, Wait> {
+) -> Result<ProviderStep, Wait> {
     let may_go_back =
         record.phase == InstallPhase::Preparing && !record.definitions_changed && !record.objects_changed;
     let components = match &provider.wanted {
@@ -164,7 +169,7 @@ fn retarget(
     record: &ProviderRecord,
     components: &RenderedProvider,
     may_go_back: bool,
-) -> Result<Step, Wait> {
+) -> Result<ProviderStep, Wait> {
     if may_go_back && record.installed.as_ref() == Some(&components.revision) {
         return Ok(back(provider, record));
     }
@@ -176,7 +181,7 @@ fn retarget(
             target.version, components.revision.version, target.version
         )));
     }
-    Ok(Step::Note(Box::new(begun(record.clone(), components, given_up(provider, record)))))
+    Ok(ProviderStep::Note(Box::new(begun(record.clone(), components, given_up(provider, record)))))
 }
 
 fn is_older(one: &Revision, than: &Revision) -> bool {
@@ -192,7 +197,7 @@ fn prepare(
     components: &RenderedProvider,
     may_go_back: bool,
     patience: InstallPatience,
-) -> Result<Step, Wait> {
+) -> Result<ProviderStep, Wait> {
     let Some(look) = &provider.look else {
         return Err(Wait::For("its objects are being checked".to_owned()));
     };
@@ -209,7 +214,7 @@ fn prepare(
     let going = components.objects.iter().find_map(|object| {
         let versions = &look.get(&object.id)?.going;
         (!versions.is_empty())
-            .then(|| Step::Migrate { definition: object.id.clone(), versions: versions.clone() })
+            .then(|| ProviderStep::Migrate { definition: object.id.clone(), versions: versions.clone() })
     });
     if let Some(step) = going {
         return Ok(step);
@@ -229,10 +234,12 @@ fn prepare(
     if running.iter().any(|one| unknown(&one)) {
         let mut stopped = record.stopped.clone();
         stopped.extend(running.iter().filter(unknown).cloned());
-        return Ok(Step::Note(Box::new(ProviderRecord { stopped, ..record.clone() })));
+        return Ok(ProviderStep::Note(Box::new(ProviderRecord { stopped, ..record.clone() })));
     }
     if !running.is_empty() {
-        return Ok(Step::Scale(running.into_iter().map(|one| Stopped { replicas: 0, ..one }).collect()));
+        return Ok(ProviderStep::Scale(
+            running.into_iter().map(|one| Stopped { replicas: 0, ..one }).collect(),
+        ));
     }
     let left = record.stopped.iter().find_map(|one| {
         let pods = look.get(&deployment(one))?.pods;
@@ -247,7 +254,7 @@ fn prepare(
     let changes_definitions = components.objects.iter().any(|object| {
         is_definition(&object.id) && look.get(&object.id).is_none_or(|seen| seen.fit != ObjectFit::Same)
     });
-    Ok(Step::Note(Box::new(ProviderRecord {
+    Ok(ProviderStep::Note(Box::new(ProviderRecord {
         phase: InstallPhase::Applying,
         definitions_changed: record.definitions_changed || changes_definitions,
         waiting_since: None,
@@ -261,7 +268,7 @@ fn apply(
     components: &RenderedProvider,
     elsewhere: &BTreeSet<ObjectId>,
     patience: InstallPatience,
-) -> Result<Step, Wait> {
+) -> Result<ProviderStep, Wait> {
     let Some(look) = &provider.look else {
         return Err(Wait::For("its objects are being checked".to_owned()));
     };
@@ -282,7 +289,7 @@ fn apply(
             let all = stages.values().flatten();
             let later = all.filter(|id| *stage != InstallStage::Definitions && *fit(id) == ObjectFit::Later);
             let untried = later.map(|id| (*id).clone()).collect();
-            return Ok(Step::Apply { stage: *stage, objects, untried });
+            return Ok(ProviderStep::Apply { stage: *stage, objects, untried });
         }
         if let Some(why) = ids.iter().find_map(|id| unready(id, look.get(*id)?)) {
             return wait(record, why, patience);
@@ -293,7 +300,7 @@ fn apply(
         true => settled(record, components, given_up(provider, record)),
         false => ProviderRecord { phase: InstallPhase::Pruning, waiting_since: None, ..record.clone() },
     };
-    Ok(Step::Ask { webhooks, then: Box::new(then) })
+    Ok(ProviderStep::Ask { webhooks, then: Box::new(then) })
 }
 
 /// What is waited for of an object that is as it shall be.
@@ -320,13 +327,13 @@ fn prune(
     record: &ProviderRecord,
     components: &RenderedProvider,
     elsewhere: &BTreeSet<ObjectId>,
-) -> Result<Step, Wait> {
+) -> Result<ProviderStep, Wait> {
     if let Some(wait) = unreadable(provider, record, elsewhere) {
         return Err(wait);
     }
     match deletable(provider, record, elsewhere) {
-        doomed if !doomed.is_empty() => Ok(Step::Delete(doomed)),
-        _ => Ok(Step::Note(Box::new(settled(record, components, given_up(provider, record))))),
+        doomed if !doomed.is_empty() => Ok(ProviderStep::Delete(doomed)),
+        _ => Ok(ProviderStep::Note(Box::new(settled(record, components, given_up(provider, record))))),
     }
 }
 
@@ -373,12 +380,12 @@ pub(super) fn go_on_removing(
     provider: &ProviderFacts,
     record: &ProviderRecord,
     elsewhere: &BTreeSet<ObjectId>,
-) -> Result<Step, Wait> {
+) -> Result<ProviderStep, Wait> {
     if let Some(components) = provider.components() {
         // It was created again meanwhile.
         let record = ProviderRecord { installed: None, definitions_changed: true, ..record.clone() };
         let begun = begun(record, components, None);
-        return Ok(Step::Note(Box::new(ProviderRecord { phase: InstallPhase::Applying, ..begun })));
+        return Ok(ProviderStep::Note(Box::new(ProviderRecord { phase: InstallPhase::Applying, ..begun })));
     }
     if provider.look.is_none() {
         return Err(Wait::For("its objects are being checked".to_owned()));
@@ -394,9 +401,9 @@ pub(super) fn go_on_removing(
     };
     let Some(first) = doomed.iter().map(rank).min() else {
         // An object with open finalizers disappears without Capstan, which has deleted it.
-        return Ok(Step::Forget);
+        return Ok(ProviderStep::Forget);
     };
-    Ok(Step::Delete(doomed.into_iter().filter(|id| rank(id) == first).collect()))
+    Ok(ProviderStep::Delete(doomed.into_iter().filter(|id| rank(id) == first).collect()))
 }
 
 /// A Deployment that was stopped.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::*;
-use capstan_plan::classes::{ClassIndex, ClassRef, Classes, Elsewhere, look_up};
+use capstan_plan::classes::{ClassIndex, ClassRef, Classes, ClassesElsewhere, look_up};
 use capstan_plan::layout::Layout;
 
 const CLUSTER: &str = "
@@ -70,12 +70,12 @@ fn classes(files: &[(&str, &str)]) -> Classes {
     Classes([(class, Arc::new(found))].into())
 }
 
-fn elsewhere(before: &str, after: &str) -> Elsewhere {
+fn elsewhere(before: &str, after: &str) -> ClassesElsewhere {
     let [before, after] = [before, after].map(|text| classes(&[("classes/k.yaml", text)]));
-    Elsewhere { before, after }
+    ClassesElsewhere { before, after }
 }
 
-fn becomes(before: &str, after: &str, elsewhere: &Elsewhere) -> (String, Vec<String>) {
+fn becomes(before: &str, after: &str, elsewhere: &ClassesElsewhere) -> (String, Vec<String>) {
     let (before, after) = (rendered(before), rendered(after));
     let (applied, schemas) = (AppliedBy::Reconciler, Schemas::built_in());
     let found = super::super::rollouts(&before, &after, applied, elsewhere, schemas);
@@ -92,7 +92,7 @@ fn edited(text: &str, old: &str, new: &str) -> String {
 fn a_variable_reaches_machines_through_the_patches_of_a_class_elsewhere() {
     let after = edited(CLUSTER, "value: a", "value: b");
     let unseen = "? unknown [/spec/topology/variables] ?/0/0";
-    assert_eq!(becomes(CLUSTER, &after, &Elsewhere::default()), (unseen.to_owned(), Vec::new()));
+    assert_eq!(becomes(CLUSTER, &after, &ClassesElsewhere::default()), (unseen.to_owned(), Vec::new()));
     let (told, notes) = becomes(CLUSTER, &after, &elsewhere(CLASS, CLASS));
     assert_eq!(told, "4 offline [/spec/topology/variables/0/value] 4/0/0");
     assert!(
@@ -121,7 +121,7 @@ fn the_own_render_wins() {
     let (told, _) = becomes(&own("value: a"), &own("value: b"), &elsewhere(&other, &other));
     assert_eq!(told, "4 offline [/spec/topology/variables/0/value] 4/0/0");
     // A class that moves out of the cluster's folder stays what it is.
-    let moved = Elsewhere { before: Classes::default(), after: elsewhere(CLASS, CLASS).after };
+    let moved = ClassesElsewhere { before: Classes::default(), after: elsewhere(CLASS, CLASS).after };
     assert_eq!(becomes(&own("value: a"), CLUSTER, &moved).0, "nothing");
 }
 
@@ -130,14 +130,14 @@ fn a_class_that_is_not_known_says_why() {
     let other = edited(CLASS, "disk: 20", "disk: 40");
     let differ = |one: &str| classes(&[("one/k.yaml", one), ("two/k.yaml", &other)]);
     let why = "ClusterClass `k` is in one/k.yaml and two/k.yaml, and they differ.";
-    let same = Elsewhere { before: differ(CLASS), after: differ(CLASS) };
+    let same = ClassesElsewhere { before: differ(CLASS), after: differ(CLASS) };
     let after = edited(CLUSTER, "value: a", "value: b");
     let (told, notes) = becomes(CLUSTER, &after, &same);
     assert_eq!((told.as_str(), notes), ("? unknown [/spec/topology/variables] ?/0/0", vec![why.to_owned()]));
     assert_eq!(becomes(CLUSTER, CLUSTER, &same).0, "nothing");
     // One of them changes, or the only one becomes ambiguous.
     for before in [differ(&edited(CLASS, "disk: 20", "disk: 50")), elsewhere(CLASS, CLASS).before] {
-        let changed = Elsewhere { before, after: differ(CLASS) };
+        let changed = ClassesElsewhere { before, after: differ(CLASS) };
         let (told, notes) = becomes(CLUSTER, CLUSTER, &changed);
         assert_eq!(
             (told.as_str(), notes),

@@ -18,7 +18,7 @@ use serde_json::json;
 use capstan_kustomize::render::{Folders, RenderedObject, render};
 use capstan_kustomize::schema::{SchemaFile, Schemas};
 use capstan_model::tree::RepoPath;
-use capstan_plan::classes::Elsewhere;
+use capstan_plan::classes::ClassesElsewhere;
 use capstan_plan::merge::AppliedBy;
 use capstan_plan::upgrade::{Certainty, Rollout};
 use capstan_test_support::Files;
@@ -238,7 +238,7 @@ pub(super) fn summary_of(rollouts: &[Rollout]) -> String {
 
 /// Without a class from elsewhere.
 fn rollouts(before: &[RenderedObject], after: &[RenderedObject], applied: AppliedBy) -> Vec<Rollout> {
-    super::rollouts(before, after, applied, &Elsewhere::default(), Schemas::built_in())
+    super::rollouts(before, after, applied, &ClassesElsewhere::default(), Schemas::built_in())
 }
 
 fn check(fixture: &str, rows: &[(&[(&str, Value)], &str)]) {

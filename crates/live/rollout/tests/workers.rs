@@ -252,7 +252,7 @@ spec:
     let before = tree("v1", "image: a");
     let becomes = |spec: &str, schemas: &Schemas| {
         let after = tree("v2", spec);
-        let (applied, elsewhere) = (AppliedBy::Reconciler, Elsewhere::default());
+        let (applied, elsewhere) = (AppliedBy::Reconciler, ClassesElsewhere::default());
         summary_of(&super::super::rollouts(&before, &after, applied, &elsewhere, schemas))
     };
     let rolls = "5 offline [/spec/template/spec/infrastructureRef/name] 5/0/0";

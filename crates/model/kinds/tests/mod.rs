@@ -264,7 +264,7 @@ fn the_index_finds_what_all_rows_would() {
             assert!(is_it, "{group} {kind}");
             found += usize::from(wanted.is_some());
         }
-        let wanted = rows().find(|row| row.is_told_by_kind(&kind));
+        let wanted = rows().find(|row| row.names_kind(&kind));
         let is = row_of_fragment(None, &kind);
         assert_eq!(is.map(std::ptr::from_ref), wanted.map(std::ptr::from_ref), "{kind}");
     }

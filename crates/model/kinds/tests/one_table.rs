@@ -29,6 +29,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("plan/templates/references.rs", "where objects of a kind name others"),
     ("plan/templates/role.rs", "how contracts want the kinds called that an owner names in a role"),
     ("k8s/crd/managed_cluster.rs", "a column's heading"),
+    ("plan/onboarding/model.rs", "how kinds of infrastructure end after their provider's name"),
 ];
 
 /// The packages that are read. In the others such words mean something else or only play a part: GitHub's stand-in, pages,

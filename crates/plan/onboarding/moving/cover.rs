@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::appliers::around;
 use super::proof::kustomization_of;
 use super::{MoveFacts, Moving, in_words};
+use crate::onboarding::sources::Origin;
 use crate::onboarding::survey::{Applies, Depth, FolderReading, Who, has_wildcards};
 use capstan_kustomize::render::INCLUDE_FIELDS;
 use capstan_model::finding::Place;
@@ -48,7 +49,7 @@ pub(super) fn look(facts: &MoveFacts<'_>, moving: &mut Moving) {
     }
     for (folder, file) in open {
         let message = format!(
-            "nothing in this repository shows that what applies {} takes its subfolders, too, and if it does not, it deletes the clusters that move down: commit the Flux Kustomization of this folder, or its Argo CD Application with `directory: {{recurse: true}}`, first. If you know that all that applies it takes its subfolders, run `capstan init --write --move --applied-below`",
+            "nothing in this repository shows that what applies {} takes its subfolders, too, and if it does not, it deletes the clusters that move down: commit the Flux Kustomization of this folder and its GitRepository, or its Argo CD Application with `directory: {{recurse: true}}`, first. The URL of its source must be a remote of this checkout (`git remote -v`). If you know that all that applies it takes its subfolders, run `capstan init --write --move --applied-below`",
             in_words(&folder)
         );
         moving.refuse(Place::whole(file), message);
@@ -67,7 +68,12 @@ impl<'f> Cover<'f> {
         let is_sure = |applies: &&Applies| {
             let file = applies.place.file();
             let all = &facts.survey.applies;
-            !patched.contains(file) && !all.iter().any(|other| other.patches && reaches(&other.who, file))
+            // What applies a folder of that name out of another repository says nothing of this one.
+            let is_own = facts.survey.origin(applies, facts.own) == Origin::This;
+            is_own
+                && !applies.is_suspended
+                && !patched.contains(file)
+                && !all.iter().any(|other| other.patches && reaches(&other.who, file))
         };
         Self { facts, applies: facts.survey.applies.iter().filter(is_sure).collect() }
     }

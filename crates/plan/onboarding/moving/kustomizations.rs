@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::proof::kustomization_of;
 use super::{MoveFacts, Moving};
-use crate::onboarding::survey::Named;
+use crate::onboarding::survey::KustomizationTargets;
 use capstan_kustomize::render::{INCLUDE_FIELDS, kustomization_field, kustomized};
 use capstan_model::file_change::FileChange;
 use capstan_model::finding::Place;
@@ -50,7 +50,7 @@ pub(super) fn follow(facts: &MoveFacts<'_>, moving: &mut Moving) {
     }
     // What builds one of them builds something else now, if it is not the same.
     loop {
-        let takes = |(_, named): &(&RepoPath, &Named)| {
+        let takes = |(_, named): &(&RepoPath, &KustomizationTargets)| {
             named.targets.iter().any(|one| touched.contains(one) || fresh.contains(one))
         };
         let all = facts.survey.kustomizations.iter().filter(takes).map(|(folder, _)| folder.clone());
@@ -127,7 +127,7 @@ fn has_comment(file: &YamlFile, item: &Node) -> bool {
 fn rewrite(
     facts: &MoveFacts<'_>,
     moving: &mut Moving,
-    (folder, named): (&RepoPath, &Named),
+    (folder, named): (&RepoPath, &KustomizationTargets),
     built: &mut ClusterFiles,
 ) {
     let Some(path) = kustomization_of(facts.tree, folder) else { return };
@@ -195,7 +195,12 @@ fn rewrite(
 
 /// Whether a kustomization leaves the objects that move unchanged; else what it changes. Its changes to other
 /// objects do not matter.
-fn passes_through(tree: &dyn Tree, moving: &Moving, folder: &RepoPath, named: &Named) -> Result<(), String> {
+fn passes_through(
+    tree: &dyn Tree,
+    moving: &Moving,
+    folder: &RepoPath,
+    named: &KustomizationTargets,
+) -> Result<(), String> {
     let rendered = kustomized(tree, folder).map_err(|error| error.to_string())?.unwrap_or_default();
     for (from, targets) in moving.moves.iter().filter(|(from, _)| named.targets.contains(*from)) {
         let moved =

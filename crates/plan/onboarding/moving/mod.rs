@@ -24,6 +24,7 @@ use std::sync::Arc;
 
 use super::appliers::Appliers;
 use super::choose;
+use super::sources::{Origin, RepositoryAddresses};
 use super::survey::{Survey, Who, chart_around};
 use super::units::{Units, example, units};
 use crate::layout::{Layout, discover, is_name};
@@ -74,12 +75,13 @@ pub enum AppliedBelow {
 }
 
 /// Plans the moves. Without any in a repository in which each cluster has its folder.
-pub fn plan_moves(tree: &dyn Tree, applied_below: AppliedBelow) -> Moving {
+pub fn plan_moves(tree: &dyn Tree, own: &RepositoryAddresses, applied_below: AppliedBelow) -> Moving {
     let shaped = discover(tree, &RepositorySettings::default());
     let mut survey = Survey::of(tree, &shaped);
     let units = units(&survey, &shaped, &Appliers::of(tree, &survey));
     survey.add_hidden(tree, &shaped);
-    let facts = MoveFacts { tree, shaped, survey, base: choose::base_of(tree, &units), units };
+    let base = choose::base_of(tree, &units);
+    let facts = MoveFacts { tree, own, shaped, survey, base, units };
     let mut moving = Moving::default();
     for folder in facts.units.crowded.keys() {
         moving.move_out_of(&facts, folder);
@@ -95,7 +97,7 @@ pub fn plan_moves(tree: &dyn Tree, applied_below: AppliedBelow) -> Moving {
     moving.refuse_executables(tree);
     moving.refuse_settings(&facts);
     moving.refuse_obstacles(tree);
-    moving.refuse_what_was_not_looked_at(&facts);
+    moving.refuse_unread_files(&facts);
     if moving.moves.is_empty() {
         // One of these may hold the clusters that should move.
         moving.refused.extend(facts.survey.unreadable.iter().cloned());
@@ -111,6 +113,7 @@ pub fn plan_moves(tree: &dyn Tree, applied_below: AppliedBelow) -> Moving {
 /// What is known of the repository.
 struct MoveFacts<'t> {
     tree: &'t dyn Tree,
+    own: &'t RepositoryAddresses,
     shaped: Layout,
     survey: Survey,
     units: Units,
@@ -436,9 +439,10 @@ impl Moving {
             return;
         }
         for applies in &facts.survey.applies {
-            if matches!(&applies.who, Who::Flux(apply) if apply.from_git && apply.path == root) {
+            let is_of_root = matches!(&applies.who, Who::Flux(apply) if apply.from_git && apply.path == root);
+            if is_of_root && facts.survey.origin(applies, facts.own) != Origin::Another {
                 let message = format!(
-                    "this Kustomization of Flux applies every manifest below the repository's root, and would fail on {REPOSITORY_FILE}, which has no kind: add the line `{REPOSITORY_FILE}` to {IGNORED_BY_FLUX}, and run the command again"
+                    "this Kustomization of Flux applies every manifest below the repository's root, and would fail on {REPOSITORY_FILE}, which has no kind: add the line `{REPOSITORY_FILE}` to {IGNORED_BY_FLUX}, commit it, and run the command again"
                 );
                 self.refuse(applies.place.clone(), message);
             }
@@ -473,7 +477,7 @@ impl Moving {
     }
 
     /// Something that was not read may apply or build what moves.
-    fn refuse_what_was_not_looked_at(&mut self, facts: &MoveFacts<'_>) {
+    fn refuse_unread_files(&mut self, facts: &MoveFacts<'_>) {
         if self.moves.is_empty() {
             return;
         }

@@ -6,7 +6,7 @@ use capstan_model::finding::{FileError, Place, rules};
 use capstan_model::tree::{EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 use capstan_test_support::Files;
 
-use super::{AppliedBelow, MoveFacts, Moving, differences};
+use super::{AppliedBelow, MoveFacts, Moving, RepositoryAddresses, differences};
 use crate::layout::discover;
 use crate::onboarding::propose;
 use crate::onboarding::survey::Survey;
@@ -20,13 +20,26 @@ const CLASS: &str = "apiVersion: cluster.x-k8s.io/v1beta1\nkind: ClusterClass\nm
 
 /// What is planned where a person says that what applies a folder takes what is below it.
 fn planned(tree: &dyn Tree) -> Moving {
-    super::plan_moves(tree, AppliedBelow::Stated)
+    super::plan_moves(tree, &own(), AppliedBelow::Stated)
 }
 
 /// What is planned where the repository has to show it.
 fn shown(files: &[(&str, String)]) -> Vec<String> {
     let texts: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
-    refusal_lines(&super::plan_moves(&Files::new(&texts), AppliedBelow::Shown))
+    refusal_lines(&super::plan_moves(&Files::new(&texts), &own(), AppliedBelow::Shown))
+}
+
+/// This repository, as its checkout knows it.
+fn own() -> RepositoryAddresses {
+    RepositoryAddresses::of(["git@git.example.com:acme/fleet.git"])
+}
+
+/// The source of Flux that a Kustomization names.
+fn git_repository(url: &str) -> (&'static str, String) {
+    let source = format!(
+        "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {{name: flux-system}}\nspec: {{url: {url}}}\n"
+    );
+    ("flux/source.yaml", source)
 }
 
 fn joined(documents: &[&str]) -> String {
@@ -364,14 +377,16 @@ fn a_survey_that_stopped_early_proves_nothing() {
     let mut moving = planned(&files);
     let place = Place::whole(RepoPath::parse("z.yaml").unwrap());
     let unfinished = FileError::new(rules::CLUSTER_OUTSIDE, place, "too many files");
+    let own = own();
     let facts = MoveFacts {
         tree: &files,
+        own: &own,
         shaped: discover(&files, &RepositorySettings::default()),
         survey: Survey { unfinished: Some(unfinished), ..Survey::default() },
         units: Units::default(),
         base: RepoPath::root(),
     };
-    moving.refuse_what_was_not_looked_at(&facts);
+    moving.refuse_unread_files(&facts);
     assert_eq!(refusal_lines(&moving), ["z.yaml: too many files"]);
 }
 
@@ -859,11 +874,14 @@ fn a_repository_in_which_each_cluster_has_its_folder_has_nothing_to_move() {
 fn the_repository_has_to_show_that_what_applies_a_folder_takes_what_is_below_it() {
     let clusters = [("fleet/a.yaml", cluster("a")), ("fleet/b.yaml", cluster("b"))];
     let with = |more: &[(&'static str, String)]| [&clusters[..], more].concat();
-    let unseen = "fleet/a.yaml: nothing in this repository shows that what applies fleet takes its subfolders, too, and if it does not, it deletes the clusters that move down: commit the Flux Kustomization of this folder, or its Argo CD Application with `directory: {recurse: true}`, first. If you know that all that applies it takes its subfolders, run `capstan init --write --move --applied-below`";
+    let unseen = "fleet/a.yaml: nothing in this repository shows that what applies fleet takes its subfolders, too, and if it does not, it deletes the clusters that move down: commit the Flux Kustomization of this folder and its GitRepository, or its Argo CD Application with `directory: {recurse: true}`, first. The URL of its source must be a remote of this checkout (`git remote -v`). If you know that all that applies it takes its subfolders, run `capstan init --write --move --applied-below`";
     let app = |path: &str, more: &str| {
-        argo("Application", "fleet", &format!("  source: {{repoURL: x, path: {path}{more}}}\n"))
+        let source =
+            format!("  source: {{repoURL: 'https://git.example.com/acme/fleet', path: {path}{more}}}\n");
+        argo("Application", "fleet", &source)
     };
     let deep = ", directory: {recurse: true}";
+    let ours = git_repository("ssh://git@git.example.com/acme/fleet");
     for more in [
         vec![],
         vec![("flux/fleet.yaml", flux("other", "./other", ""))],
@@ -899,8 +917,20 @@ fn the_repository_has_to_show_that_what_applies_a_folder_takes_what_is_below_it(
             ("apps/kustomization.yaml", kustomization("resources: [base]\nreplacements: []\n")),
         ],
     ] {
-        assert_eq!(shown(&with(&more)), [unseen], "{more:?}");
+        assert_eq!(shown(&with(&[&more[..], std::slice::from_ref(&ours)].concat())), [unseen], "{more:?}");
     }
+    // What applies this folder of another repository, of one that nothing here names, or nothing until it is resumed.
+    let of_flux = |more: &str, source: &[(&'static str, String)]| {
+        shown(&with(&[&[("flux/fleet.yaml", flux("fleet", "./fleet", more))], source].concat()))
+    };
+    assert_eq!(of_flux("", std::slice::from_ref(&ours)), [""; 0]);
+    assert_eq!(of_flux("", &[]), [unseen]);
+    assert_eq!(of_flux("", &[git_repository("https://git.example.com/acme/podinfo")]), [unseen]);
+    assert_eq!(of_flux("", &[git_repository("https://mirror.example.com/acme/fleet")]), [unseen]);
+    assert_eq!(of_flux("  suspend: true\n", std::slice::from_ref(&ours)), [unseen]);
+    assert_eq!(of_flux("  suspend: false\n", std::slice::from_ref(&ours)), [""; 0]);
+    let other = app("fleet", deep).replace("acme/fleet'", "acme/podinfo'");
+    assert_eq!(shown(&with(&[("apps/fleet.yaml", other)])), [unseen]);
     for more in [
         vec![("flux/fleet.yaml", flux("fleet", "./fleet", ""))],
         vec![(".sourceignore", ".capstan.yaml\n".to_owned()), ("flux/fleet.yaml", flux("all", "./", ""))],
@@ -924,7 +954,7 @@ fn the_repository_has_to_show_that_what_applies_a_folder_takes_what_is_below_it(
             ("top/kustomization.yaml", kustomization("resources: [../all]\n")),
         ],
     ] {
-        assert_eq!(shown(&with(&more)), [""; 0], "{more:?}");
+        assert_eq!(shown(&with(&[&more[..], std::slice::from_ref(&ours)].concat())), [""; 0], "{more:?}");
     }
     let of_others = |kustomization: String| shown(&with(&[("all/kustomization.yaml", kustomization)]));
     assert_eq!(of_others(kustomization("resources: [../fleet/a.yaml, ../fleet/b.yaml]\n")), [unseen]);
@@ -1124,13 +1154,17 @@ fn flux_must_not_take_the_settings_for_a_manifest() {
     assert_eq!(
         refused(&files),
         [
-            "flux/all.yaml:1:1: this Kustomization of Flux applies every manifest below the repository's root, and would fail on .capstan.yaml, which has no kind: add the line `.capstan.yaml` to .sourceignore, and run the command again"
+            "flux/all.yaml:1:1: this Kustomization of Flux applies every manifest below the repository's root, and would fail on .capstan.yaml, which has no kind: add the line `.capstan.yaml` to .sourceignore, commit it, and run the command again"
         ]
     );
     for there in [".capstan.yaml", ".sourceignore"] {
         let with = [&[(there, ".capstan.yaml\n".to_owned())][..], &files[..]].concat();
         assert_eq!(disproved(&with), [""; 0]);
     }
+    // The root of another repository is not ours.
+    let of = |url: &str| refusal_lines(&moved(&[&files[..], &[git_repository(url)]].concat()).0).len();
+    assert_eq!(of("https://git.example.com/acme/podinfo"), 0);
+    assert_eq!(of("https://mirror.example.com/acme/fleet"), 1);
 }
 
 #[test]

@@ -14,6 +14,21 @@ const NOTHING_YET: &str = "
 ";
 
 #[test]
+fn clusters_of_one_name_in_two_namespaces_are_two() {
+    let of = |namespace: &str| {
+        cluster("web").replace("name: web\n", &format!("name: web\n  namespace: {namespace}\n"))
+    };
+    let proposed = check(&[("fleet/dev.yaml", of("dev")), ("fleet/prod.yaml", of("prod"))], NOTHING_YET, &[]);
+    assert_eq!(
+        left_lines(&proposed),
+        [
+            "fleet/dev.yaml:1:1: `fleet` has 2 clusters, but a cluster is a folder: move the files of `dev/web` to fleet/dev-web/",
+            "fleet/prod.yaml:1:1: `fleet` has 2 clusters, but a cluster is a folder: move the files of `prod/web` to fleet/prod-web/",
+        ]
+    );
+}
+
+#[test]
 fn a_file_for_each_cluster_in_one_folder() {
     let proposed = check(
         &[
@@ -26,8 +41,8 @@ fn a_file_for_each_cluster_in_one_folder() {
     assert_eq!(
         left_lines(&proposed),
         [
-            "clusters/management/clusters/default/demo.yaml:1:1: clusters/management/clusters/default has 2 clusters, but a cluster is a folder: move the files of `demo` to clusters/management/clusters/default/demo/",
-            "clusters/management/clusters/default/test.yaml:1:1: clusters/management/clusters/default has 2 clusters, but a cluster is a folder: move the files of `test` to clusters/management/clusters/default/test/",
+            "clusters/management/clusters/default/demo.yaml:1:1: `clusters/management/clusters/default` has 2 clusters, but a cluster is a folder: move the files of `demo` to clusters/management/clusters/default/demo/",
+            "clusters/management/clusters/default/test.yaml:1:1: `clusters/management/clusters/default` has 2 clusters, but a cluster is a folder: move the files of `test` to clusters/management/clusters/default/test/",
         ]
     );
 }
@@ -49,8 +64,8 @@ clusters:
     assert_eq!(
         left_lines(&proposed),
         [
-            "capi/all.yaml:1:1: capi has 2 clusters, but a cluster is a folder: move the files of `a` to capi/a/",
-            "capi/all.yaml:7:1: capi has 2 clusters, but a cluster is a folder: move the files of `b` to capi/b/",
+            "capi/all.yaml:1:1: `capi` has 2 clusters, but a cluster is a folder: move the files of `a` to capi/a/",
+            "capi/all.yaml:7:1: `capi` has 2 clusters, but a cluster is a folder: move the files of `b` to capi/b/",
         ]
     );
 }

@@ -63,9 +63,9 @@ fn repositories() -> Vec<Repository> {
                 ),
             ],
             told: &[
-                "clusters/dev.yaml:1:1: clusters has 3 clusters, but a cluster is a folder: move the files of `dev` to clusters/dev/",
-                "clusters/hub.yaml:1:1: clusters has 3 clusters",
-                "clusters/qa.yaml:1:1: clusters has 3 clusters",
+                "clusters/dev.yaml:1:1: `clusters` has 3 clusters, but a cluster is a folder: move the files of `dev` to clusters/dev/",
+                "clusters/hub.yaml:1:1: `clusters` has 3 clusters",
+                "clusters/qa.yaml:1:1: `clusters` has 3 clusters",
             ],
             ..Repository::default()
         },
@@ -136,7 +136,7 @@ fn repositories() -> Vec<Repository> {
                 ("manifests/cluster0/kustomization.yaml", kustomization("resources: [foo-namespace]\n")),
             ],
             told: &[
-                "clusters/cluster0.yaml:1:1: clusters has 2 clusters, but a cluster is a folder: move the files of `cluster0` to clusters/cluster0/",
+                "clusters/cluster0.yaml:1:1: `clusters` has 2 clusters, but a cluster is a folder: move the files of `cluster0` to clusters/cluster0/",
                 "clusters/cluster1.yaml:1:1: clusters has 2 clusters",
             ],
             ..Repository::default()
@@ -305,7 +305,7 @@ fn repositories() -> Vec<Repository> {
             ],
             clusters: &[("aws", ""), ("gcp", "")],
             told: &[
-                "vcluster/capi-tenant-demo.yaml:1:1: vcluster has 2 clusters, but a cluster is a folder: move the files of `capi-tenant-demo`",
+                "vcluster/capi-tenant-demo.yaml:1:1: `vcluster` has 2 clusters, but a cluster is a folder: move the files of `capi-tenant-demo`",
                 "vcluster/tenant-01.yaml:1:1: vcluster has 2 clusters",
             ],
             ..Repository::default()

@@ -65,9 +65,9 @@ pub(super) fn catalogue(rows: &[&str]) -> Catalogue {
 }
 
 /// A cluster at that release and minor; `-` = unknown.
-pub(super) fn standing(at: &str, kubernetes: &str) -> Standing {
+pub(super) fn standing(at: &str, kubernetes: &str) -> TargetPosition {
     let id = (at != "-").then(|| ReleaseId::from_path(at));
-    Standing {
+    TargetPosition {
         kind: TargetKind::Cluster,
         cluster: ClusterId::new(RepoPath::parse("gauss/peu01").unwrap()),
         version: id.as_ref().and_then(ReleaseId::version),
@@ -87,9 +87,9 @@ pub(super) fn settings(track: Track) -> EffectiveSettings {
 /// `aws/v2.0.0`, `aws/v3.0.0 skipping`, or the reason in words.
 fn said(offer: &Offer) -> String {
     match &offer.outcome {
-        Outcome::Step(step) if step.minor_skip.is_some() => format!("{} skipping", step.to),
-        Outcome::Step(step) => step.to.to_string(),
-        Outcome::Nothing(why) => why.to_string(),
+        PathOutcome::Step(step) if step.minor_skip.is_some() => format!("{} skipping", step.to),
+        PathOutcome::Step(step) => step.to.to_string(),
+        PathOutcome::Nothing(why) => why.to_string(),
     }
 }
 
@@ -125,7 +125,7 @@ fn the_newest_release_is_offered_that_the_track_allows_and_that_skips_no_minor()
             Track::Any,
             "The cluster is at aws/v3.0.0; the newest release aws/v5.0.0-rc.1 is not offered, because it is a pre-release.",
         ),
-        ("aws/v5.0.0", "1.34", Track::Any, "The cluster is at aws/v5.0.0, and no newer release is there."),
+        ("aws/v5.0.0", "1.34", Track::Any, "The cluster is at aws/v5.0.0, and there is no newer release."),
         ("-", "1.30", Track::Any, "aws/v2.0.0"),
         ("-", "-", Track::Any, "aws/v3.0.0"),
         (
@@ -209,7 +209,7 @@ fn why_nothing_is_offered_is_one_word() {
     ];
     for (catalogue, settings, expected) in cases {
         let offer = offer(&standing("aws/v1.0.0", "1.30"), &settings, catalogue, None, TODAY).unwrap();
-        let Outcome::Nothing(reason) = &offer.outcome else { unreachable!("{offer:?}") };
+        let PathOutcome::Nothing(reason) = &offer.outcome else { unreachable!("{offer:?}") };
         assert_eq!(reason.rest(), expected, "{reason}");
     }
 }
@@ -271,10 +271,7 @@ fn by_name_every_release_may_be_taken_and_what_speaks_against_it_is_said() {
         let name = ReleaseName::parse(name).unwrap();
         offer(&standing("aws/v1.0.0", "1.30"), &settings(Track::Any), &catalogue(&rows), Some(&name), TODAY)
     };
-    assert_eq!(
-        said(&asked("aws/v1.0.0").unwrap()),
-        "The cluster is at aws/v1.0.0 already, and the release is unchanged."
-    );
+    assert_eq!(said(&asked("aws/v1.0.0").unwrap()), "The cluster is up to date with aws/v1.0.0.");
     assert_eq!(
         asked("aws/v2.0.1").unwrap_err().to_string(),
         "there is no release aws/v2.0.1; did you mean aws/v2.0.0?"
@@ -377,7 +374,7 @@ fn what_a_cluster_needs_and_nobody_can_read_is_its_error() {
         (standing("vsphere/v1.0.0", "1.30"), Track::Any, OwnContent::Elsewhere, None),
         // A provider of which nothing can be read.
         (
-            Standing { provider: named, ..standing("capa/v1.0.0", "1.30") },
+            TargetPosition { provider: named, ..standing("capa/v1.0.0", "1.30") },
             Track::Any,
             OwnContent::InItsFolder,
             Some("capa/v2.0.0/base/a.yaml"),
@@ -407,8 +404,9 @@ fn releases_of_another_kind_are_neither_offered_nor_taken_by_name() {
         row.kind = TargetKind::Providers;
     }
     let catalogue = Catalogue::new(rows);
-    let set = Standing { kind: TargetKind::Providers, kubernetes: None, ..standing("mc/v1.0.0", "1.30") };
-    let offered = |at: &Standing, asked: Option<&ReleaseName>| {
+    let set =
+        TargetPosition { kind: TargetKind::Providers, kubernetes: None, ..standing("mc/v1.0.0", "1.30") };
+    let offered = |at: &TargetPosition, asked: Option<&ReleaseName>| {
         offer(at, &settings(Track::Any), &catalogue, asked, TODAY).map(|offer| said(&offer))
     };
     assert_eq!(offered(&set, None).unwrap(), "mc/v2.0.0", "mc/v3.0.0 is one for clusters");
@@ -418,17 +416,17 @@ fn releases_of_another_kind_are_neither_offered_nor_taken_by_name() {
         "there is no release mc/v3.0.0 for gauss/peu01: it is one for clusters, as the objects of its base say"
     );
     let at_the_end =
-        Standing { kind: TargetKind::Providers, kubernetes: None, ..standing("mc/v2.0.0", "1.30") };
+        TargetPosition { kind: TargetKind::Providers, kubernetes: None, ..standing("mc/v2.0.0", "1.30") };
     let nothing = offer(&at_the_end, &settings(Track::Any), &catalogue, None, TODAY).unwrap();
-    let Outcome::Nothing(why) = nothing.outcome else { panic!("{nothing:?}") };
+    let PathOutcome::Nothing(why) = nothing.outcome else { panic!("{nothing:?}") };
     assert_eq!(
-        why.told_of(TargetKind::Providers),
-        "The provider set is at mc/v2.0.0, and no newer release is there."
+        why.describe(TargetKind::Providers),
+        "The provider set is at mc/v2.0.0, and there is no newer release."
     );
     let cluster = standing("mc/v3.0.0", "1.30");
     assert_eq!(
         offered(&cluster, None).unwrap(),
-        "The cluster is at mc/v3.0.0, and no newer release is there."
+        "The cluster is at mc/v3.0.0, and there is no newer release."
     );
 }
 
@@ -441,7 +439,7 @@ fn a_class_that_leads_there_skips_no_minor() {
         newest.class_versions = vec![versions("v1.30.0 v1.31.5 v1.32.5 v1.33.5")];
         Catalogue::new(vec![release("aws/v1.0.0 1.30"), release("aws/v2.0.0 1.31"), newest])
     };
-    let offered = |standing: &Standing, catalogue: &Catalogue| {
+    let offered = |standing: &TargetPosition, catalogue: &Catalogue| {
         said(&offer(standing, &settings(Track::Any), catalogue, None, TODAY).unwrap())
     };
     let cluster = standing("aws/v1.0.0", "1.30");
@@ -450,8 +448,10 @@ fn a_class_that_leads_there_skips_no_minor() {
     let mut plain = release("aws/v3.0.0 1.33");
     let two = |newest: Release| Catalogue::new(vec![release("aws/v1.0.0 1.30"), newest]);
     assert_eq!(offered(&cluster, &two(plain.clone())), "aws/v3.0.0 skipping");
-    let own =
-        Standing { class_versions: vec![versions("v1.30.0 v1.31.5 v1.32.5 v1.33.5")], ..cluster.clone() };
+    let own = TargetPosition {
+        class_versions: vec![versions("v1.30.0 v1.31.5 v1.32.5 v1.33.5")],
+        ..cluster.clone()
+    };
     assert_eq!(offered(&own, &two(plain.clone())), "aws/v3.0.0");
     // A list with a gap leads nowhere.
     plain.class_versions = vec![versions("v1.30.0 v1.33.5")];

@@ -7,7 +7,7 @@ use super::super::*;
 use super::{TODAY, settings, standing};
 use crate::cluster::Cluster;
 use crate::layout::discover;
-use crate::policy::{self, AppliedBy, Facts, Occasion, ReleaseStep};
+use crate::policy::{self, AppliedBy, Occasion, PolicyFacts, ReleaseStep};
 use crate::release::{Catalogue, Release, ReleaseState, downgrades, goes_back_in_time};
 use crate::settings::RepositorySettings;
 use capstan_kustomize::render::RenderedFolder;
@@ -35,7 +35,7 @@ fn findings(from: &Release, to: &Release) -> Vec<Finding> {
         overlay: capstan_model::tree::RepoPath::parse("c/overlay").unwrap(),
     };
     let nothing = RenderedFolder::default();
-    let facts = Facts {
+    let facts = PolicyFacts {
         folders: &folders,
         before: &nothing,
         after: &nothing,
@@ -190,7 +190,7 @@ fn a_cluster_that_names_its_release_in_a_string_goes_the_same_way() {
     let layout = discover(&tree, &RepositorySettings::default());
     let catalogue = Catalogue::read(&tree, &layout);
     let cluster = Cluster::read(&tree, &layout.targets[0]).unwrap();
-    let at = Standing::of(&cluster, &settings(Track::Any), &catalogue);
+    let at = TargetPosition::of(&cluster, &settings(Track::Any), &catalogue);
     let told = upgrade_path(&at, &settings(Track::Any), &catalogue, None, TODAY).unwrap();
     let steps: Vec<(&str, &str)> = told
         .steps
@@ -198,7 +198,7 @@ fn a_cluster_that_names_its_release_in_a_string_goes_the_same_way() {
         .map(|step| (step.to.as_str(), step.kubernetes.1.as_ref().unwrap().as_str()))
         .collect();
     assert_eq!(steps, [("capa/v33.4.0", "1.33.6"), ("capa/v34.5.0", "1.34.10")]);
-    assert_eq!(told.end, "The cluster is at capa/v34.5.0, and no newer release is there.");
+    assert_eq!(told.end, "The cluster is at capa/v34.5.0, and there is no newer release.");
     assert_eq!(
         told.steps[0].why,
         "capa/v34.5.0 has Kubernetes 1.34, but 1.33 comes first: one minor at a time."

@@ -21,13 +21,7 @@ fn the_way_leads_to_the_release_that_is_asked_for_and_no_further_one_minor_at_a_
         ("aws/v2.0.0", "1.32", "aws/v3.0.0", Track::Any, "aws/v3.0.0"),
         // What is asked for by name is taken whatever its state.
         ("aws/v2.0.0", "1.32", "aws/v2.1.0", Track::Any, "aws/v2.1.0"),
-        (
-            "aws/v3.0.0",
-            "1.33",
-            "aws/v3.0.0",
-            Track::Any,
-            "The cluster is at aws/v3.0.0 already, and the release is unchanged.",
-        ),
+        ("aws/v3.0.0", "1.33", "aws/v3.0.0", Track::Any, "The cluster is up to date with aws/v3.0.0."),
         (
             "aws/v3.0.0",
             "1.33",
@@ -76,7 +70,7 @@ fn the_way_leads_to_the_release_that_is_asked_for_and_no_further_one_minor_at_a_
 #[test]
 fn what_a_release_with_templates_brings_to_the_cluster_counts_and_not_what_it_says_by_itself() {
     let brings = |version: &str| KubernetesVersion::parse(version).unwrap();
-    let standing = Standing {
+    let standing = TargetPosition {
         brings: [
             (ReleaseId::from_path("aws/v2.0.0"), brings("v1.31.0")),
             (ReleaseId::from_path("aws/v3.0.0"), brings("v1.32.0")),

@@ -9,15 +9,16 @@ use crate::inventory::{FleetInventory, InventoryReach, beyond};
 use crate::layout::{discover, schemas_of};
 use crate::merge::{ClusterFacts, ReleaseSource, SourceFacts, SourceFile};
 use crate::policy::{
-    About, AppliedBy, Facts, InstalledProviders, Occasion, ReleaseStep, Scope, Snapshot, catalogue,
-    folders_of, judge, validate,
+    About, AppliedBy, InstalledProviders, Occasion, PolicyFacts, ReleaseStep, Snapshot, ValidationScope,
+    catalogue, folders_of, judge, validate,
 };
 use crate::release::{Catalogue, Release};
 use crate::settings::{RepositorySettings, RuleIds};
 use crate::upgrade::{
-    ChangeSource, GiantSwarmRelease, MergeSettings, OldSource, Overwrite, Request, Retarget, Versions, plan,
+    ChangeSource, GiantSwarmRelease, MergeSettings, OldSource, Overwrite, Retarget, UpgradeRequest, Versions,
+    plan,
 };
-use capstan_kustomize::render::{Edited, render};
+use capstan_kustomize::render::{EditedTree, render};
 use capstan_model::finding::{FileError, Finding, Severities, rules};
 use capstan_model::ids::ReleaseName;
 use capstan_model::target::TargetKind;
@@ -190,7 +191,7 @@ fn validated(now: Texts<'_>, before: Option<Texts<'_>>) -> Result<Vec<Finding>, 
         neighbours: None,
         supplies: None,
     };
-    Ok(validate(now, before, &settings, Scope::Everything, TODAY))
+    Ok(validate(now, before, &settings, ValidationScope::Everything, TODAY))
 }
 
 /// Plans and judges as the generator does.
@@ -230,7 +231,7 @@ fn upgraded(files: Texts<'_>) -> Result<Vec<Finding>, FileError> {
         overwrite: Overwrite::All,
     };
     let old = old.as_deref().map_or(OldSource::Unknown, OldSource::Known);
-    let request = Request {
+    let request = UpgradeRequest {
         cluster: &facts,
         old,
         new: new.as_ref(),
@@ -241,9 +242,9 @@ fn upgraded(files: Texts<'_>) -> Result<Vec<Finding>, FileError> {
     let planned = plan(&request).unwrap();
     let folders = folders_of(folder);
     let before = render(&tree, &folders).unwrap();
-    let after = render(&Edited::new(&tree, &planned.intended), &folders).unwrap();
+    let after = render(&EditedTree::new(&tree, &planned.intended), &folders).unwrap();
     let place = cluster.release_scalar.as_ref().map(|scalar| scalar.place.clone());
-    let facts = Facts {
+    let facts = PolicyFacts {
         folders: &folders,
         before: &before,
         after: &after,

@@ -1,7 +1,8 @@
 //! Cases beyond the catalogue's examples.
 
 use super::{
-    AppliedBy, Facts, Occasion, ReleaseStep, Severities, TODAY, folders, judged, lines, release, render_files,
+    AppliedBy, Occasion, PolicyFacts, ReleaseStep, Severities, TODAY, folders, judged, lines, release,
+    render_files,
 };
 use crate::policy::judge;
 use capstan_kustomize::schema::Schemas;
@@ -153,7 +154,7 @@ fn releases_judge_clusters_that_show_no_version() {
     let judge_step = |from: &str, to: &str| {
         let from = release("v29.0.0", from, &[("kubernetes", from)], &[("cilium", "1.0.0-gs9")]);
         let to = release("v31.0.0", to, &[("kubernetes", to)], &[("cilium", "1.0.0"), ("new", "0.1.0")]);
-        let facts = Facts {
+        let facts = PolicyFacts {
             folders: &folders,
             before: &empty,
             after: &empty,
@@ -342,7 +343,7 @@ fn an_upgrade_tells_what_the_new_kubernetes_takes_from_what_flux_applies_inside(
     let folders = folders();
     let judge_step = |from: &str, to: &str| {
         let (before, after) = (control_plane(from), control_plane(to));
-        let facts = Facts {
+        let facts = PolicyFacts {
             folders: &folders,
             before: &before,
             after: &after,

@@ -1,7 +1,7 @@
 //! `invalid-value`: what a definition asks beyond types.
 
 use super::{TODAY, folders, render_files};
-use crate::policy::{AppliedBy, Facts, Occasion, judge};
+use crate::policy::{AppliedBy, Occasion, PolicyFacts, judge};
 use capstan_kustomize::render::RenderedFolder;
 use capstan_kustomize::schema::{SchemaFile, Schemas};
 use capstan_model::finding::{Severities, rules};
@@ -11,7 +11,7 @@ use capstan_model::tree::RepoPath;
 fn messages_by(schemas: &Schemas, text: &str) -> Vec<String> {
     let after = render_files(&[("base/a.yaml", text)]);
     let (folders, before) = (folders(), RenderedFolder::default());
-    let facts = Facts {
+    let facts = PolicyFacts {
         folders: &folders,
         before: &before,
         after: &after,

@@ -15,12 +15,14 @@ use std::sync::Arc;
 
 use jiff::civil::Date;
 
-use super::{Facts, Occasion, ReleaseStep};
+use super::{Occasion, PolicyFacts, ReleaseStep};
 use crate::merge::AppliedBy;
 use crate::release::{App, Release, ReleaseComponent, ReleaseState};
 use capstan_kustomize::render::{Folders, RenderedFolder, render};
 use capstan_kustomize::schema::Schemas;
-use capstan_model::finding::{Change, Finding, Severities, Severity, SeverityLevel, SeverityRefused, rules};
+use capstan_model::finding::{
+    Finding, Severities, Severity, SeverityChange, SeverityLevel, SeverityRefused, rules,
+};
 use capstan_model::ids::{Provider, ReleaseId};
 use capstan_model::target::TargetKind;
 use capstan_model::tree::RepoPath;
@@ -68,7 +70,7 @@ fn judged(
 ) -> Vec<Finding> {
     let (before, after) = (render_files(before), render_files(after));
     let folders = folders();
-    let facts = Facts {
+    let facts = PolicyFacts {
         folders: &folders,
         before: &before,
         after: &after,
@@ -137,7 +139,7 @@ fn the_catalogue_is_sorted_and_every_entry_is_complete() {
         assert!(about.summary().ends_with('.') && about.reason().len() > 40, "{id}");
         assert!(about.source().starts_with("https://"), "{id}");
         assert!(
-            about.entry.change() == Change::Free || about.entry.severity() == Severity::Error,
+            about.entry.change() == SeverityChange::Free || about.entry.severity() == Severity::Error,
             "{}",
             about.entry.id()
         );

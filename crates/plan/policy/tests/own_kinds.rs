@@ -1,15 +1,16 @@
 //! Cluster API's own kinds, judged without any definition in the repository.
 
+use jiff::civil::{Date, date};
+
 use super::{TODAY, path};
 use crate::layout::discover;
-use crate::policy::{InstalledProviders, Scope, Snapshot, validate};
+use crate::policy::{InstalledProviders, Snapshot, ValidationScope, validate};
 use crate::settings::{RepositorySettings, RuleIds};
-use capstan_model::finding::{Severity, rules};
+use capstan_model::finding::{Finding, Severity, rules};
 use capstan_test_support::Files;
 
-/// What `unknown-field` and `wrong-type` say of the objects in one file and others beside it: severity, line,
-/// column and message.
-fn said(settings: &str, text: &str, beside: &[(&str, &str)]) -> Vec<String> {
+/// What the rules say of the objects in one file and others beside it.
+fn judged(settings: &str, text: &str, beside: &[(&str, &str)], today: Date) -> Vec<Finding> {
     let settings =
         RepositorySettings::read(&path(".capstan.yaml"), settings, &RuleIds::of_catalogue()).unwrap();
     let files = beside.iter().copied().chain([("peu01/base/a.yaml", text)]);
@@ -27,7 +28,12 @@ fn said(settings: &str, text: &str, beside: &[(&str, &str)]) -> Vec<String> {
         neighbours: None,
         supplies: None,
     };
-    let found = validate(now, None, &settings, Scope::Everything, TODAY);
+    validate(now, None, &settings, ValidationScope::Everything, today)
+}
+
+/// What `unknown-field` and `wrong-type` say of them: severity, line, column and message.
+fn said(settings: &str, text: &str, beside: &[(&str, &str)]) -> Vec<String> {
+    let found = judged(settings, text, beside, TODAY);
     let found = found.iter().filter(|found| matches!(found.rule, rules::UNKNOWN_FIELD | rules::WRONG_TYPE));
     found
         .map(|found| {
@@ -252,4 +258,40 @@ spec: {replcas: '3'}
     for text in texts {
         assert_eq!(said("", text, &[]), [""; 0], "{text}");
     }
+}
+
+#[test]
+fn the_rule_warns_of_the_end_of_v1beta1_half_a_year_before_if_the_repository_says_which_cluster_api_it_installs()
+ {
+    let text = "\
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: Cluster
+metadata: {name: peu01, namespace: org}
+---
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachineDeployment
+metadata: {name: a, namespace: org}
+---
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachineDeployment
+metadata: {name: b, namespace: org}
+";
+    let judged_by = |installed: &[(&str, &str)], today: Date| -> Vec<String> {
+        let found = judged("", text, installed, today).into_iter();
+        let rules = [rules::API_VERSION_ENDS, rules::API_VERSION_NOT_SERVED];
+        let found = found.filter(|finding| rules.contains(&finding.rule));
+        found.map(|one| format!("{}:{} {}", one.rule.id(), one.line().unwrap(), one.message)).collect()
+    };
+    let of = |version: &str, today| judged_by(&[("capi/core.yaml", &core(version))], today);
+    let ends = "api-version-ends:5 Cluster API v1.16.0 (planned for April 2027) no longer serves cluster.x-k8s.io/v1beta1, which 1 file uses (the first one here): migrate them before, with `capstan migrate`";
+    assert_eq!(of("v1.13.2", date(2026, 9, 30)), [""; 0]);
+    assert_eq!(of("v1.13.2", date(2026, 10, 1)), [ends]);
+    assert_eq!(of("v1.15.0", date(2027, 9, 1)), [ends]);
+    assert_eq!(judged_by(&[], date(2026, 10, 1)), [""; 0]);
+    let gone = |line: u32, name: &str| {
+        format!(
+            "api-version-not-served:{line} MachineDeployment org/{name} uses `cluster.x-k8s.io/v1beta1`, which Cluster API v1.16.0 and newer do not serve: write it in `cluster.x-k8s.io/v1beta2`"
+        )
+    };
+    assert_eq!(of("v1.16.0", date(2026, 3, 1)), [gone(5, "a"), gone(9, "b")]);
 }

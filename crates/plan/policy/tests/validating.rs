@@ -3,7 +3,7 @@
 use super::{TODAY, lines, path};
 use crate::flux::FluxIndex;
 use crate::layout::discover;
-use crate::policy::{Scope, Snapshot, folders_of, validate};
+use crate::policy::{Snapshot, ValidationScope, folders_of, validate};
 use crate::settings::{RepositorySettings, RuleIds};
 use capstan_kustomize::schema::Schemas;
 use capstan_model::tree::{EntryKind, Tree};
@@ -67,7 +67,7 @@ pub(super) fn validated_tree(
         },
         before,
         settings,
-        Scope::Everything,
+        ValidationScope::Everything,
         TODAY,
     ))
 }
@@ -256,7 +256,7 @@ fn the_whole_corpus_is_judged_without_a_panic() {
         supplies: None,
     };
     let mut counts = std::collections::BTreeMap::<&str, usize>::new();
-    for finding in validate(now, Some(now), &settings, Scope::Everything, TODAY) {
+    for finding in validate(now, Some(now), &settings, ValidationScope::Everything, TODAY) {
         assert!(!finding.message.is_empty() && finding.file().is_some(), "{finding:?}");
         *counts.entry(finding.rule.id()).or_default() += 1;
     }
@@ -287,7 +287,7 @@ fn real_manifests_are_judged_and_only_what_is_wrong_with_them_is_found() {
             neighbours: None,
             supplies: None,
         };
-        for finding in validate(now, None, &settings, Scope::Everything, TODAY) {
+        for finding in validate(now, None, &settings, ValidationScope::Everything, TODAY) {
             *counts.entry(finding.rule.id()).or_default() += 1;
             let line = finding.line().unwrap_or_default();
             told.push(format!("{} {}:{line}: {}", finding.rule.id(), entry.path, finding.message));
@@ -627,7 +627,7 @@ fn names_that_cannot_be_read_are_findings_of_their_cluster() {
         neighbours: None,
         supplies: None,
     };
-    let found = validate(now, None, &settings, Scope::Everything, TODAY);
+    let found = validate(now, None, &settings, ValidationScope::Everything, TODAY);
     assert_eq!(
         lines(&found),
         [

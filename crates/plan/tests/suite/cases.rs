@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use capstan_kustomize::render::{Edited, Folders, render};
+use capstan_kustomize::render::{EditedTree, Folders, render};
 use capstan_kustomize::schema::{self, SchemaFile, Schemas};
 use capstan_live::rollout::rollouts;
 use capstan_model::file_change::FileChange;
@@ -15,15 +15,15 @@ use capstan_model::ids::{ClusterId, ReleaseId};
 use capstan_model::object::FieldPath;
 use capstan_model::target::TargetKind;
 use capstan_model::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable, is_manifest};
-use capstan_plan::classes::Elsewhere;
+use capstan_plan::classes::ClassesElsewhere;
 use capstan_plan::flux::{FluxIndex, PostBuild};
 use capstan_plan::layout::Layout;
 use capstan_plan::merge::{AppliedBy, ClusterFacts, OtherFile, ReleaseSource, SourceFacts, SourceFile};
 use capstan_plan::release::Rendering;
 use capstan_plan::settings::{ConflictPolicy, FieldOwner, FieldRule};
 use capstan_plan::upgrade::{
-    ChangeSource, Explanation, FilesSettled, GiantSwarmRelease, MergeSettings, OldSource, Overwrite, Request,
-    Retarget, Upgrade, Versions, explain, explanation_to_json, plan, to_json,
+    ChangeSource, Explanation, FilesSettled, GiantSwarmRelease, MergeSettings, OldSource, Overwrite,
+    Retarget, Upgrade, UpgradeRequest, Versions, explain, explanation_to_json, plan, to_json,
 };
 use capstan_yaml::{Value, YamlFile};
 use serde_json::{Map, json};
@@ -336,7 +336,7 @@ fn run(folder: &Path) -> Vec<String> {
     };
     let schemas = case.schemas();
     let retarget = if case.settings["retarget"] == true { Retarget::Allowed } else { Retarget::Refused };
-    let request = Request {
+    let request = UpgradeRequest {
         cluster: &cluster,
         old,
         new: new.as_ref(),
@@ -366,7 +366,7 @@ fn run(folder: &Path) -> Vec<String> {
     let before = Snapshot::new(files.iter());
     let folders =
         Folders { cluster: root.clone(), base: base_folder, overlay: root.join("overlay").unwrap() };
-    let rendered = |intended: &[FileChange]| render(&Edited::new(&before, intended), &folders);
+    let rendered = |intended: &[FileChange]| render(&EditedTree::new(&before, intended), &folders);
     let (rendered_before, mut rendered_after) = match (render(&before, &folders), rendered(&planned.intended))
     {
         (Ok(before), Ok(after)) => (before, after),
@@ -379,7 +379,7 @@ fn run(folder: &Path) -> Vec<String> {
     }
     let intended = planned.intended.clone();
     let [was, is] = [&rendered_before, &rendered_after].map(|rendered| rendered.objects.as_slice());
-    let rolled = rollouts(was, is, cluster.applied, &Elsewhere::default(), &schemas);
+    let rolled = rollouts(was, is, cluster.applied, &ClassesElsewhere::default(), &schemas);
     let provenance = planned.provenance.clone();
     let upgrade = planned.finish(Vec::new(), rolled);
     let mut troubles = compare_files(&case, &root, &upgrade);
@@ -395,7 +395,7 @@ fn no_blob() -> BlobId {
 }
 
 /// An upgrade that went through changes nothing when it is done again.
-fn twice(request: &Request<'_>, intended: &[FileChange], upgrade: &Upgrade) -> Vec<String> {
+fn twice(request: &UpgradeRequest<'_>, intended: &[FileChange], upgrade: &Upgrade) -> Vec<String> {
     if !upgrade.blocked.is_empty() {
         return Vec::new();
     }
@@ -419,7 +419,7 @@ fn twice(request: &Request<'_>, intended: &[FileChange], upgrade: &Upgrade) -> V
         }
     }
     cluster.base.sort_by(|a, b| a.path.cmp(&b.path));
-    let again = Request { cluster: &cluster, old: OldSource::Known(request.new), ..*request };
+    let again = UpgradeRequest { cluster: &cluster, old: OldSource::Known(request.new), ..*request };
     match plan(&again) {
         // Rotation leaves the old template for the next upgrade to take out, so there may be more to do.
         Ok(_) if cluster.applied == AppliedBy::Others => Vec::new(),

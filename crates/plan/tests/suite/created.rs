@@ -10,7 +10,7 @@ use capstan_model::tree::RepoPath;
 use capstan_plan::creation::{FolderShape, MadeCluster, Makes, NewCluster, NotMade, make, variables};
 use capstan_plan::flux::PostBuild;
 use capstan_plan::merge::{AppliedBy, ClusterFacts, ReleaseSource, SourceFacts, SourceFile};
-use capstan_plan::upgrade::{MergeSettings, OldSource, Request, Retarget, plan};
+use capstan_plan::upgrade::{MergeSettings, OldSource, Retarget, UpgradeRequest, plan};
 use capstan_test_support::shared_data;
 
 fn path(text: &str) -> RepoPath {
@@ -60,7 +60,7 @@ fn upgraded(
         applied: AppliedBy::Reconciler,
         classes_used_elsewhere: Vec::new(),
     };
-    let planned = plan(&Request {
+    let planned = plan(&UpgradeRequest {
         cluster: &cluster,
         old: OldSource::Known(release),
         new: release,

@@ -11,8 +11,8 @@ use capstan_model::tree::RepoPath;
 use capstan_plan::flux::PostBuild;
 use capstan_plan::merge::{AppliedBy, ClusterFacts, ReleaseSource, SourceFacts, SourceFile};
 use capstan_plan::upgrade::{
-    ChangeSource, GiantSwarmRelease, MergeSettings, OldSource, Planned, Request, Retarget, link_changelogs,
-    plan,
+    ChangeSource, GiantSwarmRelease, MergeSettings, OldSource, PlannedUpgrade, Retarget, UpgradeRequest,
+    link_changelogs, plan,
 };
 
 use capstan_test_support::shared_data;
@@ -27,7 +27,7 @@ fn source(id: &str, release_yaml: &str) -> GiantSwarmRelease {
     GiantSwarmRelease::read(documents, &file).unwrap()
 }
 
-fn upgraded(files: &[(&str, &str)], old: &GiantSwarmRelease, new: &GiantSwarmRelease) -> Planned {
+fn upgraded(files: &[(&str, &str)], old: &GiantSwarmRelease, new: &GiantSwarmRelease) -> PlannedUpgrade {
     let base = files
         .iter()
         .map(|(name, text)| SourceFile::new(path(&format!("org/dev01/base/{name}")), *text))
@@ -47,7 +47,7 @@ fn upgraded(files: &[(&str, &str)], old: &GiantSwarmRelease, new: &GiantSwarmRel
         flux: PostBuild::default(),
     };
     let settings = MergeSettings::default();
-    let request = Request {
+    let request = UpgradeRequest {
         cluster: &cluster,
         old: OldSource::Known(old),
         new,
@@ -63,7 +63,7 @@ const NEW: &str = "apiVersion: release.giantswarm.io/v1alpha1\nkind: Release\nsp
 const HEAD: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: dev01-values}\ndata:\n";
 
 /// Files that changed, by name.
-fn after(planned: &Planned) -> BTreeMap<String, String> {
+fn after(planned: &PlannedUpgrade) -> BTreeMap<String, String> {
     let below = |file: &RepoPath| file.as_str().trim_start_matches("org/dev01/").to_owned();
     let changed =
         planned.intended.iter().map(|file| (below(&file.path), file.after.clone().unwrap_or_default()));

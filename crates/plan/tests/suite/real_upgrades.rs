@@ -13,7 +13,9 @@ use capstan_model::target::TargetKind;
 use capstan_model::tree::RepoPath;
 use capstan_plan::flux::PostBuild;
 use capstan_plan::merge::{AppliedBy, ClusterFacts, ReleaseSource, SourceFacts, SourceFile};
-use capstan_plan::upgrade::{Conflict, MergeSettings, OldSource, Planned, Request, Retarget, plan};
+use capstan_plan::upgrade::{
+    Conflict, MergeSettings, OldSource, PlannedUpgrade, Retarget, UpgradeRequest, plan,
+};
 use capstan_yaml::{Node, Value, YamlFile};
 
 use crate::edits::edited;
@@ -81,7 +83,7 @@ fn source(id: &str, text: &str) -> ReleaseSource {
 }
 
 /// Plans the upgrade of a cluster whose base is one file.
-pub(crate) fn upgrade(old: &str, cluster: &str, new: &str) -> Planned {
+pub(crate) fn upgrade(old: &str, cluster: &str, new: &str) -> PlannedUpgrade {
     let base_folder = path("a/b/base");
     let cluster = ClusterFacts {
         id: ClusterId::new(path("a/b")),
@@ -101,7 +103,7 @@ pub(crate) fn upgrade(old: &str, cluster: &str, new: &str) -> Planned {
     let settings = MergeSettings::default();
     let schemas = Schemas::built_in();
     let old = OldSource::Known(&from);
-    plan(&Request {
+    plan(&UpgradeRequest {
         cluster: &cluster,
         old,
         new: &to,
@@ -113,13 +115,13 @@ pub(crate) fn upgrade(old: &str, cluster: &str, new: &str) -> Planned {
 }
 
 /// The base's text as it would be.
-fn after(planned: &Planned, before: &str) -> String {
+fn after(planned: &PlannedUpgrade, before: &str) -> String {
     let changed = planned.intended.iter().find(|file| file.path.name() == "all.yaml");
     changed.map_or(before, |file| file.after.as_deref().unwrap_or_default()).to_owned()
 }
 
 /// Why an upgrade may well stop at nothing: it would go back, or lose machines, or needs a name.
-fn stops_for_a_reason(planned: &Planned) -> bool {
+fn stops_for_a_reason(planned: &PlannedUpgrade) -> bool {
     let reasons = ["kubernetes-downgrade", "removes-cluster", "ambiguous-match", "namespace-changed"];
     planned.upgrade.findings.iter().any(|finding| reasons.contains(&finding.rule.id()))
 }
@@ -149,13 +151,13 @@ fn an_untouched_real_cluster_becomes_the_other_version() {
 }
 
 /// What the check of the result found missing, the first of it.
-fn lacking(planned: &Planned) -> String {
+fn lacking(planned: &PlannedUpgrade) -> String {
     let found = planned.upgrade.findings.iter().filter(|finding| finding.rule.id() == "incomplete-upgrade");
     found.take(5).map(|finding| format!("\n  {}", finding.message)).collect()
 }
 
 /// What is wrong with the result of an upgrade of an untouched cluster.
-fn difference(planned: &Planned, old: &str, new: &str) -> Option<String> {
+fn difference(planned: &PlannedUpgrade, old: &str, new: &str) -> Option<String> {
     let upgrade = &planned.upgrade;
     if !upgrade.conflicts.is_empty() || !upgrade.blocked.is_empty() {
         return Some(format!(
@@ -270,7 +272,7 @@ fn moves(old: &str, new: &str) -> bool {
 }
 
 /// What is wrong with the upgrade of an edited cluster.
-pub(crate) fn wrongs(old: &str, cluster: &str, new: &str, planned: &Planned) -> Vec<String> {
+pub(crate) fn wrongs(old: &str, cluster: &str, new: &str, planned: &PlannedUpgrade) -> Vec<String> {
     let text = after(planned, cluster);
     let (o, c, n, r) = (objects(old), objects(cluster), objects(new), objects(&text));
     let mut out = Vec::new();
@@ -318,7 +320,7 @@ pub(crate) fn wrongs(old: &str, cluster: &str, new: &str, planned: &Planned) -> 
 
 /// Objects of the new release that stand nowhere after the upgrade: neither under their names nor, renamed, in
 /// place of an object that the release does not have.
-fn missing_objects([o, n, r]: [&BTreeMap<String, Value>; 3], planned: &Planned) -> Vec<String> {
+fn missing_objects([o, n, r]: [&BTreeMap<String, Value>; 3], planned: &PlannedUpgrade) -> Vec<String> {
     let kind = |id: &str| id.split(' ').next().unwrap_or_default().to_owned();
     let told = |id: &str| {
         let names_it =

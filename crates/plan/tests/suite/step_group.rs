@@ -11,7 +11,9 @@ use capstan_model::tree::RepoPath;
 use capstan_plan::flux::PostBuild;
 use capstan_plan::merge::{AppliedBy, ClusterFacts, ReleaseSource, SourceFacts, SourceFile};
 use capstan_plan::settings::{FieldOwner, FieldRule};
-use capstan_plan::upgrade::{MergeSettings, OldSource, Planned, Request, Retarget, Versions, plan};
+use capstan_plan::upgrade::{
+    MergeSettings, OldSource, PlannedUpgrade, Retarget, UpgradeRequest, Versions, plan,
+};
 use capstan_yaml::{Node, YamlFile};
 
 use capstan_test_support::shared_data;
@@ -169,7 +171,7 @@ impl Trial<'_> {
 
     /// What becomes of a cluster at v1.29.0 whose owner gave the one object another version, by a release
     /// at v1.30.0.
-    fn upgraded(&self, owners: &str) -> Planned {
+    fn upgraded(&self, owners: &str) -> PlannedUpgrade {
         let (old, new) = (self.source("aws/v1.0.0", "v1.29.0"), self.source("aws/v2.0.0", "v1.30.0"));
         let base_folder = path("gauss/peu01/base");
         let cluster = ClusterFacts {
@@ -186,7 +188,7 @@ impl Trial<'_> {
             applied: AppliedBy::Reconciler,
             classes_used_elsewhere: Vec::new(),
         };
-        let request = Request {
+        let request = UpgradeRequest {
             cluster: &cluster,
             old: OldSource::Known(&old),
             new: &new,
@@ -217,7 +219,7 @@ fn files(folder: &RepoPath, texts: &BTreeMap<&'static str, String>) -> Vec<Sourc
 }
 
 /// The base after the upgrade.
-fn after(planned: &Planned) -> BTreeMap<&str, String> {
+fn after(planned: &PlannedUpgrade) -> BTreeMap<&str, String> {
     let base = path("gauss/peu01/base");
     let text = |file: &capstan_model::file_change::FileChange| file.after.clone().unwrap_or_default();
     let changed = planned.intended.iter().filter(|file| file.path.is_in(&base));

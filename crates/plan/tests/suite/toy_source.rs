@@ -11,11 +11,11 @@ use capstan_model::tree::{BlobId, RepoPath};
 use capstan_plan::flux::PostBuild;
 use capstan_plan::merge::{AppliedBy, ClusterFacts, ReleaseSource, SourceFacts, SourceFile};
 use capstan_plan::proposal::{
-    Decisions, Draft, Drafted, PlanDigest, ProposalId, SidebarStanding, TitleDigest, Wanted, wanted,
+    Decisions, Draft, Drafted, PlanDigest, ProposalId, ProposalPlan, SidebarStanding, TitleDigest, wanted,
 };
 use capstan_plan::upgrade::{
-    ChangeSource, MergeSettings, OldSource, Planned, Request, Retarget, Side, Upgrade, Versions, plan,
-    to_json,
+    ChangeSource, MergeSettings, OldSource, PlannedUpgrade, Retarget, Side, Upgrade, UpgradeRequest,
+    Versions, plan, to_json,
 };
 use capstan_report::{
     Block, BlockKey, Proposal, commit_message, proposal_body, proposal_title, visible_text,
@@ -75,7 +75,7 @@ fn path(text: &str) -> RepoPath {
     RepoPath::parse(text).unwrap()
 }
 
-fn planned(base: &str) -> Planned {
+fn planned(base: &str) -> PlannedUpgrade {
     let cluster = ClusterFacts {
         id: ClusterId::new(path("gauss/peu01")),
         kind: TargetKind::Cluster,
@@ -91,7 +91,7 @@ fn planned(base: &str) -> Planned {
         classes_used_elsewhere: Vec::new(),
     };
     let (old, new) = (Sizing::read(ID, "peu01-md-0: 2", 'a'), Sizing::read(ID, "peu01-md-0: 3", 'b'));
-    let request = Request {
+    let request = UpgradeRequest {
         cluster: &cluster,
         old: OldSource::Known(&old),
         new: &new,
@@ -137,7 +137,7 @@ fn it_is_proposed_and_reported_on_a_branch_of_its_own() {
     assert_eq!(id.branch(), "capstan/sizing/gauss/peu01");
 
     let upgrade = upgrade(BASE);
-    let Wanted::Offer(offer) = wanted(&id.kind, &Ok::<_, String>(&upgrade)) else { panic!("an offer") };
+    let ProposalPlan::Offer(offer) = wanted(&id.kind, &Ok::<_, String>(&upgrade)) else { panic!("an offer") };
     assert_eq!(offer.source.to_string(), format!("{ID}@{}", "b".repeat(40)));
     assert_eq!((offer.draft, &offer.plan), (Draft::Ready, &PlanDigest::of(&upgrade.files)));
 

@@ -6,7 +6,7 @@ use crate::merge::values::same_value;
 use crate::settings::{FieldOwner, FieldRule};
 use crate::upgrade::model::Conflict;
 use capstan_model::object::FieldPath;
-use capstan_yaml::scalar::Reading;
+use capstan_yaml::scalar::ScalarReading;
 use capstan_yaml::{Entry, Node, NodeKind};
 
 /// What one object is compared with: everything that may explain a difference.
@@ -65,7 +65,7 @@ impl FieldComparison<'_> {
             return;
         }
         let dropped = removes || self.knows_old && four.o.is_some();
-        if four.n.is_none() && !dropped || self.is_told(&path.path()) || self.removed_whole(path, four) {
+        if four.n.is_none() && !dropped || self.is_reported(&path.path()) || self.removed_whole(path, four) {
             return;
         }
         let lines = Three { o: four.o.filter(|_| self.knows_old), c: four.c, n: four.n }.merged_text();
@@ -120,7 +120,7 @@ impl FieldComparison<'_> {
 
     /// Whether a conflict that is listed, or a finding of its own, names this very field. Fields above it are checked
     /// before, on the way down.
-    pub(super) fn is_told(&self, path: &FieldPath) -> bool {
+    pub(super) fn is_reported(&self, path: &FieldPath) -> bool {
         self.conflicts.iter().any(|conflict| conflict.path == *path && !lists_items(conflict))
             || self.named.contains(&path)
     }
@@ -144,7 +144,7 @@ impl FieldComparison<'_> {
 /// Whether two values are scalars that were written alike.
 fn spelled_alike(one: Option<&Node>, other: Option<&Node>) -> bool {
     one.and_then(Node::as_scalar).is_some_and(|one| {
-        let is_null = one.reading() == Reading::Null;
+        let is_null = one.reading() == ScalarReading::Null;
         !is_null && other.and_then(Node::as_scalar) == Some(one)
     })
 }

@@ -55,7 +55,7 @@ impl FieldComparison<'_> {
             let four = Four { o: node(all.o), c: node(all.c), n: node(all.n), r: node(all.r) };
             // An item is one thing: what is left of one that went is what the cluster had of it.
             if four.n.is_none() && four.r.is_some() {
-                if !self.is_told(&place.path()) {
+                if !self.is_reported(&place.path()) {
                     self.lacks(&place, None, four.r);
                 }
             } else {
@@ -77,7 +77,7 @@ impl FieldComparison<'_> {
         for item in all.o.iter().filter(|item| knows_old && !has(all.n, item)) {
             if let Some(at) = all.c.iter().position(|own| same_value(&known, Some(own), Some(item)))
                 && has(all.r, item)
-                && !self.is_told(&path.index(at).path())
+                && !self.is_reported(&path.index(at).path())
             {
                 self.lacks(&path.index(at), None, Some(item));
             }

@@ -239,7 +239,7 @@ impl<'a> CompletenessCheck<'_, 'a> {
         } else {
             self.upgrade.work.known(&[Some(&cluster), Some(&new)])
         };
-        if comparison.is_told(&FieldPath::root()) {
+        if comparison.is_reported(&FieldPath::root()) {
             return;
         }
         if result.is_none() {
@@ -279,8 +279,8 @@ impl<'a> CompletenessCheck<'_, 'a> {
     /// The release drops a whole object that is still in the result.
     fn dropped(&self, object: usize, result: Option<&Node>, findings: &mut Vec<Finding>) {
         let id = &self.upgrade.work.input.base.objects[object].id;
-        let told =
-            self.upgrade.staying.contains(object) || self.comparison(id, false).is_told(&FieldPath::root());
+        let told = self.upgrade.staying.contains(object)
+            || self.comparison(id, false).is_reported(&FieldPath::root());
         if let (Some(result), false) = (result, told) {
             let lack = Lack { path: FieldPath::root(), wanted: None, found: Some(result.clone()) };
             findings.push(self.finding(object, lack));
@@ -297,7 +297,7 @@ impl<'a> CompletenessCheck<'_, 'a> {
             let new = self.upgrade.work.instantiated(self.upgrade.work.new, piece);
             let Some(id) = identity(&new) else { continue };
             let mut comparison = self.comparison(&id, false);
-            if comparison.is_told(&FieldPath::root()) {
+            if comparison.is_reported(&FieldPath::root()) {
                 continue;
             }
             let of_old = of_old.get_or_insert_with(|| self.upgrade.work.absent_of_old());

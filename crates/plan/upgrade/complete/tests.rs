@@ -13,7 +13,9 @@ use crate::merge::{AppliedBy, ClusterFacts, ReleaseSource, SourceFacts, SourceFi
 use crate::settings::{FieldOwner, FieldRule};
 use crate::upgrade::merge_facts::merge_input;
 use crate::upgrade::staying::Staying;
-use crate::upgrade::{Change, MergeSettings, OldSource, Planned, Reason, Request, Retarget, plan};
+use crate::upgrade::{
+    Change, ChangeReason, MergeSettings, OldSource, PlannedUpgrade, Retarget, UpgradeRequest, plan,
+};
 use capstan_kustomize::schema::Schemas;
 use capstan_model::file_change::FileChange;
 use capstan_model::finding::Finding;
@@ -110,8 +112,8 @@ impl Case {
         Self { cluster, old, new, settings: MergeSettings::default() }
     }
 
-    fn request(&self) -> Request<'_> {
-        Request {
+    fn request(&self) -> UpgradeRequest<'_> {
+        UpgradeRequest {
             cluster: &self.cluster,
             old: OldSource::Known(&self.old),
             new: &self.new,
@@ -121,12 +123,12 @@ impl Case {
         }
     }
 
-    fn planned(&self) -> Planned {
+    fn planned(&self) -> PlannedUpgrade {
         plan(&self.request()).unwrap()
     }
 
     /// What the check says of these files, with the conflicts of the plan.
-    fn check(&self, planned: &Planned, intended: &[FileChange]) -> Vec<Finding> {
+    fn check(&self, planned: &PlannedUpgrade, intended: &[FileChange]) -> Vec<Finding> {
         let request = self.request();
         let base = Base::read(&self.cluster).unwrap();
         let input = merge_input(&request, &base, Some(&self.old));
@@ -149,7 +151,7 @@ impl Case {
 }
 
 /// The result without one change; `None` where a single edit cannot undo it.
-fn without(planned: &Planned, change: &Change) -> Option<Vec<FileChange>> {
+fn without(planned: &PlannedUpgrade, change: &Change) -> Option<Vec<FileChange>> {
     let mut intended = planned.intended.clone();
     let file = intended.iter_mut().find(|file| file.path == *change.place.file())?;
     let yaml = YamlFile::read(file.after.as_deref()?).unwrap();
@@ -190,7 +192,7 @@ fn mutations(case: &Case) -> (usize, Vec<String>) {
         return (0, Vec::new());
     }
     let (mut tried, mut missed) = (0, Vec::new());
-    for change in planned.upgrade.changes.iter().filter(|change| change.reason != Reason::Reference) {
+    for change in planned.upgrade.changes.iter().filter(|change| change.reason != ChangeReason::Reference) {
         let Some(intended) = without(&planned, change) else { continue };
         tried += 1;
         let found = case.check(&planned, &intended);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::ids::ClusterId;
-use capstan_reconciler_core::credentials::{self, Asked};
+use capstan_reconciler_core::credentials::{self, CredentialRequest};
 use capstan_reconciler_core::reason::Reason;
 use capstan_reconciler_core::resources::FleetSpec;
 
@@ -17,12 +17,13 @@ pub(in crate::reconcile) async fn asked(
     revision: &Revision,
     id: &ClusterId,
     objects: &[RenderedObject],
-) -> Result<Asked, Reason> {
+) -> Result<CredentialRequest, Reason> {
     if fleet.cloud_credentials.is_empty() {
-        return Ok(Asked::Nothing);
+        return Ok(CredentialRequest::Nothing);
     }
     let (tree, of) = (Arc::clone(&revision.fleet), id.clone());
-    let cloud = where_blocking_is_allowed(move || tree.cloud(&of)).await;
-    let cloud = cloud.map_err(|refused| Reason::of_refused("RenderFailed", refused))?;
-    Ok(cloud.map_or(Asked::Nothing, |cloud| credentials::asked(fleet, id, cloud.as_str(), objects)))
+    let cloud = where_blocking_is_allowed(move || tree.own_settings(&of)).await;
+    let cloud = cloud.map_err(|refused| Reason::of_refused("RenderFailed", refused))?.cloud;
+    Ok(cloud
+        .map_or(CredentialRequest::Nothing, |cloud| credentials::asked(fleet, id, cloud.as_str(), objects)))
 }

@@ -15,7 +15,7 @@ use serde_json::json;
 
 use crate::reconcile::ports::StatusStore;
 use capstan_ports::{CloudCredential, CloudError, CloudSession, Clouds, NoClouds};
-use capstan_reconciler_core::credentials::Trouble;
+use capstan_reconciler_core::credentials::CredentialError;
 use capstan_reconciler_core::records::FleetKey;
 use capstan_reconciler_core::resources::{CloudCredentialsSpec, SecretRef};
 
@@ -29,13 +29,13 @@ const PAUSES: Doubling = Doubling::new(Duration::from_secs(30), Duration::from_m
 const REMEMBERED: SignedDuration = SignedDuration::from_hours(2);
 
 /// The Secret that a login is from: namespace, name, and which of its clouds.
-type Key = (String, String, String);
+type LoginKey = (String, String, String);
 
 /// Clouds in which credentials are made, and what this process remembers of them.
 pub struct CloudCredentials {
     clouds: Arc<dyn Clouds>,
     patience: Duration,
-    makers: Mutex<BTreeMap<Key, Maker>>,
+    makers: Mutex<BTreeMap<LoginKey, Maker>>,
     looked: Mutex<BTreeMap<(FleetKey, ClusterId), Timestamp>>,
 }
 
@@ -43,12 +43,12 @@ pub struct CloudCredentials {
 struct Maker {
     /// Of what was logged in with: another one is another chance.
     print: String,
-    state: State,
+    state: SessionState,
 }
 
-enum State {
+enum SessionState {
     In { session: Arc<dyn CloudSession>, at: Timestamp },
-    Away { until: Timestamp, times: u32, why: Trouble },
+    Away { until: Timestamp, times: u32, why: CredentialError },
 }
 
 impl CloudCredentials {
@@ -69,7 +69,7 @@ impl CloudCredentials {
         store: &dyn StatusStore,
         opened: &CloudCredentialsSpec,
         now: Timestamp,
-    ) -> Result<Arc<dyn CloudSession>, Trouble> {
+    ) -> Result<Arc<dyn CloudSession>, CredentialError> {
         let credential = read(store, opened).await?;
         let content = credential.secret.iter().map(|(key, text)| (key.as_str(), text.expose_secret()));
         let print = sha256(json!(content.collect::<BTreeMap<_, _>>()).to_string());
@@ -78,17 +78,17 @@ impl CloudCredentials {
             Some(session) => Ok(session),
             None => match tokio::time::timeout(self.patience, self.clouds.log_in(&credential)).await {
                 Ok(Ok(session)) => {
-                    let state = State::In { session: Arc::clone(&session), at: now };
+                    let state = SessionState::In { session: Arc::clone(&session), at: now };
                     self.makers().insert(key, Maker { print, state });
                     Ok(session)
                 }
                 failed => {
                     let why = match failed {
                         Ok(Err(CloudError::Unusable(why))) => {
-                            Trouble::login(format!("{}: {why}", named(opened)))
+                            CredentialError::login(format!("{}: {why}", named(opened)))
                         }
-                        Ok(Err(error)) => Trouble::from(error),
-                        _ => Trouble::too_slow(&opened.cloud, self.patience),
+                        Ok(Err(error)) => CredentialError::from(error),
+                        _ => CredentialError::too_slow(&opened.cloud, self.patience),
                     };
                     self.away(&key, &print, now, &why);
                     Err(why)
@@ -114,17 +114,19 @@ impl CloudCredentials {
     /// away, the others go on.
     fn known(
         &self,
-        key: &Key,
+        key: &LoginKey,
         print: &str,
         now: Timestamp,
-    ) -> Result<Option<Arc<dyn CloudSession>>, Trouble> {
+    ) -> Result<Option<Arc<dyn CloudSession>>, CredentialError> {
         let mut makers = self.makers();
         let Some(maker) = makers.get_mut(key).filter(|maker| maker.print == print) else { return Ok(None) };
         match &mut maker.state {
-            State::In { session, at } if now.duration_since(*at) < SESSION => Ok(Some(Arc::clone(session))),
-            State::In { .. } => Ok(None),
-            State::Away { until, why, .. } if now < *until => Err(why.clone()),
-            State::Away { until, times, .. } => {
+            SessionState::In { session, at } if now.duration_since(*at) < SESSION => {
+                Ok(Some(Arc::clone(session)))
+            }
+            SessionState::In { .. } => Ok(None),
+            SessionState::Away { until, why, .. } if now < *until => Err(why.clone()),
+            SessionState::Away { until, times, .. } => {
                 *until = now.saturating_add(PAUSES.after(*times)).unwrap_or(now);
                 Ok(None)
             }
@@ -132,19 +134,19 @@ impl CloudCredentials {
     }
 
     /// Nobody asks it for a while.
-    fn away(&self, key: &Key, print: &str, now: Timestamp, why: &Trouble) {
+    fn away(&self, key: &LoginKey, print: &str, now: Timestamp, why: &CredentialError) {
         let mut makers = self.makers();
         let times = match makers.get(key).filter(|maker| maker.print == print).map(|maker| &maker.state) {
-            Some(State::Away { times, .. }) => times.saturating_add(1),
+            Some(SessionState::Away { times, .. }) => times.saturating_add(1),
             _ => 1,
         };
         let until = now.saturating_add(PAUSES.after(times)).unwrap_or(now);
-        let state = State::Away { until, times, why: why.clone() };
+        let state = SessionState::Away { until, times, why: why.clone() };
         makers.insert(key.clone(), Maker { print: print.to_owned(), state });
     }
 
     /// Notes that a request failed after the login: the next one logs in again, after a pause.
-    pub(super) fn failed(&self, opened: &CloudCredentialsSpec, now: Timestamp, why: &Trouble) {
+    pub(super) fn failed(&self, opened: &CloudCredentialsSpec, now: Timestamp, why: &CredentialError) {
         let key = (opened.secret_ref.namespace.clone(), opened.secret_ref.name.clone(), opened.cloud.clone());
         let print = self.makers().get(&key).map(|maker| maker.print.clone());
         if let Some(print) = print {
@@ -172,7 +174,7 @@ impl CloudCredentials {
         looked.insert((fleet.clone(), cluster.clone()), now);
     }
 
-    fn makers(&self) -> MutexGuard<'_, BTreeMap<Key, Maker>> {
+    fn makers(&self) -> MutexGuard<'_, BTreeMap<LoginKey, Maker>> {
         self.makers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -189,8 +191,11 @@ fn named(opened: &CloudCredentialsSpec) -> String {
     format!("Secret {namespace}/{name}, which `cloudCredentials` of the Fleet names")
 }
 
-async fn read(store: &dyn StatusStore, opened: &CloudCredentialsSpec) -> Result<CloudCredential, Trouble> {
-    let unusable = |why: &str| Trouble::login(format!("{}, {why}", named(opened)));
+async fn read(
+    store: &dyn StatusStore,
+    opened: &CloudCredentialsSpec,
+) -> Result<CloudCredential, CredentialError> {
+    let unusable = |why: &str| CredentialError::login(format!("{}, {why}", named(opened)));
     let found = store.secret(&opened.secret_ref.namespace, &opened.secret_ref.name).await;
     let found = found.map_err(|error| unusable(&format!("cannot be read: {error}")))?;
     let secret = found.ok_or_else(|| unusable("is not there"))?;

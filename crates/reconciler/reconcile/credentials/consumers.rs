@@ -3,15 +3,15 @@
 use capstan_live::cloud::worked_on;
 use capstan_ports::{ApiKind, As, LiveError, ManagementCluster};
 use capstan_reconciler_core::credentials::consumers::{GROUP, inside_of, of_provider};
-use capstan_reconciler_core::credentials::{Consumer, Found, Purpose, Subject};
+use capstan_reconciler_core::credentials::{Consumer, CredentialSecret, CredentialSubject, Purpose};
 use jiff::Timestamp;
 
 /// Who works with the credential of a Secret; `seen_on` is what was seen inside of the cluster.
 pub(super) async fn consumers(
     live: &dyn ManagementCluster,
-    subject: &Subject,
+    subject: &CredentialSubject,
     purpose: Purpose,
-    (found, seen_on): (&Found, Option<&String>),
+    (found, seen_on): (&CredentialSecret, Option<&String>),
     now: Timestamp,
 ) -> Result<Vec<Consumer>, LiveError> {
     match purpose {

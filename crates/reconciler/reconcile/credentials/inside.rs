@@ -13,7 +13,7 @@
 use capstan_live::applying::{sent_new, sent_over};
 use capstan_model::ids::ClusterId;
 use capstan_model::object::ObjectId;
-use capstan_reconciler_core::credentials::{Asked, Inside, Purpose, Wish, is_taken_up, secret};
+use capstan_reconciler_core::credentials::{CredentialRequest, Inside, Purpose, Wish, is_taken_up, secret};
 use serde_json::Value;
 
 use super::life::read_secret;
@@ -40,7 +40,7 @@ pub(in crate::reconcile) fn id_inside() -> ObjectId {
 }
 
 /// The result of bringing a credential.
-pub(in crate::reconcile) enum Brought {
+pub(in crate::reconcile) enum CredentialDelivery {
     /// The folder asks for none, or none was made yet.
     Nothing,
     There(Inside),
@@ -56,8 +56,10 @@ pub(in crate::reconcile) async fn bring_credential(
     of: &ClusterInHand<'_>,
     observed: &Observation,
     inside: &dyn ManagementCluster,
-) -> Result<Brought, LiveError> {
-    let Asked::For(subject) = &observed.credentials else { return Ok(Brought::Nothing) };
+) -> Result<CredentialDelivery, LiveError> {
+    let CredentialRequest::For(subject) = &observed.credentials else {
+        return Ok(CredentialDelivery::Nothing);
+    };
     let id = id_inside();
     let object = ApiObject { kind: ApiKind::of_version("v1", "Secret"), ..ApiObject::from(&id) };
     let live = inside.read(&As::Reconciler, &object).await?;
@@ -66,7 +68,7 @@ pub(in crate::reconcile) async fn bring_credential(
             "{id} exists inside the cluster, and Capstan did not write it: delete it there, and Capstan writes it with the cluster's own credential, or add it to the service's folder"
         );
         let reason = Reason { object: Some(id), ..Reason::plain("SecretNotCapstans", message) };
-        return Ok(Brought::Anothers(reason));
+        return Ok(CredentialDelivery::Anothers(reason));
     }
     let purpose = Purpose::Controllers;
     // What cannot be read is as it was brought before.
@@ -74,7 +76,7 @@ pub(in crate::reconcile) async fn bring_credential(
     let here = here.ok().flatten();
     let wanted = here.and_then(|here| secret::inside(&here, &id, purpose, live.as_ref(), of.now));
     let known = || live.as_ref().and_then(secret::brought);
-    let Some(wanted) = wanted.or_else(known) else { return Ok(Brought::Nothing) };
+    let Some(wanted) = wanted.or_else(known) else { return Ok(CredentialDelivery::Nothing) };
     if let Some(manifest) = &wanted.manifest
         && !live.as_ref().is_some_and(|live| secret::is_as(live, manifest))
     {
@@ -85,7 +87,7 @@ pub(in crate::reconcile) async fn bring_credential(
         inside.apply(&As::Reconciler, &manifest, Run::Real, Contested::Take).await?;
         tracing::info!(cluster = %of.request.id, object = %id, credential = wanted.credential, "a credential was written into the cluster");
     }
-    Ok(Brought::There(wanted))
+    Ok(CredentialDelivery::There(wanted))
 }
 
 /// Takes it out of a cluster that has nobody who works with it any more; somebody else's Secret stays. Whether it is gone.

@@ -11,7 +11,8 @@ use capstan_ports::{
     Run,
 };
 use capstan_reconciler_core::credentials::{
-    Facts, Found, HandedOut, Purpose, Step, Subject, Trouble, Wish, Written, WrittenState, secret,
+    CredentialError, CredentialFacts, CredentialRecord, CredentialSecret, CredentialStep, CredentialSubject,
+    HandedOut, Purpose, Wish, WrittenState, secret,
 };
 use jiff::{SignedDuration, Timestamp};
 use secrecy::SecretString;
@@ -29,7 +30,7 @@ pub(super) struct CredentialLife<'a> {
     pub(super) ports: &'a Ports,
     pub(super) by: &'a As,
     pub(super) cloud: &'a dyn CloudSession,
-    pub(super) subject: &'a Subject,
+    pub(super) subject: &'a CredentialSubject,
     pub(super) purpose: Purpose,
     pub(super) wish: Wish,
     /// UID of the management cluster: two of them may have clusters of one name in one cloud.
@@ -45,7 +46,7 @@ pub(super) struct CredentialLife<'a> {
     pub(super) live: Option<Value>,
 }
 
-fn secret_id(subject: &Subject, purpose: Purpose) -> ObjectId {
+fn secret_id(subject: &CredentialSubject, purpose: Purpose) -> ObjectId {
     ObjectId {
         group: String::new(),
         kind: "Secret".to_owned(),
@@ -61,14 +62,14 @@ fn secret_id(subject: &Subject, purpose: Purpose) -> ObjectId {
 pub(super) async fn read_secret(
     ports: &Ports,
     by: &As,
-    subject: &Subject,
+    subject: &CredentialSubject,
     purpose: Purpose,
     wish: Wish,
-) -> Result<Option<Value>, Trouble> {
+) -> Result<Option<Value>, CredentialError> {
     let id = secret_id(subject, purpose);
     match ports.live.read(by, &ApiObject::from(&id)).await? {
         Some(found) if secret::is_capstans(&found) => Ok(Some(found)),
-        Some(_) if wish == Wish::Keep => Err(Trouble::here(
+        Some(_) if wish == Wish::Keep => Err(CredentialError::here(
             "SecretNotCapstans",
             format!(
                 "{id} exists, and Capstan did not write it: delete it (with a tombstone, if the folder rendered it), and Capstan writes it with the cluster's own credential"
@@ -80,16 +81,16 @@ pub(super) async fn read_secret(
 
 #[async_trait]
 impl Life for CredentialLife<'_> {
-    type Facts = Facts;
-    type Trouble = Trouble;
+    type Facts = CredentialFacts;
+    type Trouble = CredentialError;
 
     /// Orphans of as many deaths, and a renewal.
     const MOST_STEPS: usize = 64;
 
-    async fn gather(&mut self) -> Result<Facts, Trouble> {
+    async fn gather(&mut self) -> Result<CredentialFacts, CredentialError> {
         self.live = read_secret(self.ports, self.by, self.subject, self.purpose, self.wish).await?;
         let mut found = self.live.as_ref().and_then(secret::read);
-        if let Some(Found { written, place, .. }) = &mut found
+        if let Some(CredentialSecret { written, place, .. }) = &mut found
             && *place != self.cloud.place()
         {
             written.state = WrittenState::Outdated;
@@ -102,7 +103,7 @@ impl Life for CredentialLife<'_> {
             }
             _ => Vec::new(),
         };
-        Ok(Facts {
+        Ok(CredentialFacts {
             now: self.now,
             wish: self.wish,
             lifetime: SignedDuration::try_from(self.subject.opened.lifetime()).unwrap_or(SignedDuration::MAX),
@@ -115,31 +116,31 @@ impl Life for CredentialLife<'_> {
         })
     }
 
-    async fn perform(&mut self, step: Step, facts: Facts) -> Result<(), Trouble> {
+    async fn perform(&mut self, step: CredentialStep, facts: CredentialFacts) -> Result<(), CredentialError> {
         match step {
-            Step::Issue { expires_at, previous } => {
+            CredentialStep::Issue { expires_at, previous } => {
                 self.issue(expires_at, previous).await?;
                 self.is_new = true;
             }
-            Step::Revoke(credential) => {
+            CredentialStep::Revoke(credential) => {
                 self.ports.check_leading("deleting a credential").await?;
                 self.cloud.revoke(&credential).await?;
                 tracing::info!(secret = %self.secret(), credential, "a credential of a cloud was deleted");
             }
-            Step::Forget(previous) => {
+            CredentialStep::Forget(previous) => {
                 if let (Some(live), Some(written)) = (&self.live, facts.written) {
-                    let written = Written { previous, ..written };
+                    let written = CredentialRecord { previous, ..written };
                     let place = self.cloud.place();
                     self.write(Some(live), &written, &place, secret::data(live), Run::Real).await?;
                 }
             }
-            Step::RemoveSecret => self.remove().await?,
+            CredentialStep::RemoveSecret => self.remove().await?,
         }
         Ok(())
     }
 
-    fn restless(&self) -> Trouble {
-        Trouble::here("Changed", format!("another client keeps writing {}", self.secret()))
+    fn restless(&self) -> CredentialError {
+        CredentialError::here("Changed", format!("another client keeps writing {}", self.secret()))
     }
 }
 
@@ -151,7 +152,7 @@ impl CredentialLife<'_> {
     /// What the names of this one's credentials begin with. No other one's begin so: the digest has always the same
     /// length, and is of everything that tells them apart.
     fn beginning(&self) -> String {
-        let Subject { namespace, cluster, .. } = self.subject;
+        let CredentialSubject { namespace, cluster, .. } = self.subject;
         let word = self.purpose.word();
         let digest = sha256(json!([self.uid, namespace, cluster, word]).to_string());
         let digest = digest.get(..16).unwrap_or_default();
@@ -163,9 +164,9 @@ impl CredentialLife<'_> {
         &self,
         expires_at: Timestamp,
         previous: BTreeMap<String, HandedOut>,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), CredentialError> {
         let (cloud, live) = (self.cloud, self.live.as_ref());
-        let written = |id: String| Written {
+        let written = |id: String| CredentialRecord {
             current: id,
             user: cloud.account().user.clone(),
             issued_at: self.now,
@@ -191,11 +192,11 @@ impl CredentialLife<'_> {
     async fn write(
         &self,
         live: Option<&Value>,
-        written: &Written,
+        written: &CredentialRecord,
         place: &str,
         data: Map<String, Value>,
         run: Run,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), CredentialError> {
         let id = self.secret();
         let manifest = secret::manifest(self.purpose, &id, &self.subject.cluster, written, place, data);
         let manifest = match live {
@@ -206,7 +207,7 @@ impl CredentialLife<'_> {
         Ok(())
     }
 
-    async fn remove(&self) -> Result<(), Trouble> {
+    async fn remove(&self) -> Result<(), CredentialError> {
         let text = |key: &str| self.live.as_ref()?.pointer(key)?.as_str();
         let Some(uid) = text("/metadata/uid") else { return Ok(()) };
         let only = Preconditions { uid, resource_version: text("/metadata/resourceVersion") };
@@ -214,9 +215,10 @@ impl CredentialLife<'_> {
         let deleted = self.ports.live.delete(self.by, &ApiObject::from(&id), only, Run::Real).await?;
         match deleted {
             Deleted::Gone | Deleted::Absent => Ok(()),
-            Deleted::Terminating | Deleted::Replaced | Deleted::Changed => {
-                Err(Trouble::here("Changed", format!("{id} is being deleted, or was changed meanwhile")))
-            }
+            Deleted::Terminating | Deleted::Replaced | Deleted::Changed => Err(CredentialError::here(
+                "Changed",
+                format!("{id} is being deleted, or was changed meanwhile"),
+            )),
         }
     }
 }

@@ -34,6 +34,7 @@ mod pass;
 pub(super) use asked::asked;
 pub use clouds::CloudCredentials;
 pub(super) use inside::{
-    Brought, SECRET as SECRET_INSIDE, bring_credential, id_inside, see_credential, take_credential_out,
+    CredentialDelivery, SECRET as SECRET_INSIDE, bring_credential, id_inside, see_credential,
+    take_credential_out,
 };
 pub(super) use pass::{publish_credentials, remove_credentials, renew_remembered_credentials};

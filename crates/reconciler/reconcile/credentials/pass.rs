@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use capstan_model::finding::Severity;
 use capstan_reconciler_core::credentials::{
-    Asked, Purpose, Rest, Subject, Trouble, Turn, Wish, Written, WrittenState, opened, remembered, renewal,
-    secret,
+    CredentialError, CredentialRecord, CredentialRequest, CredentialSubject, Purpose, Rest, Turn, Wish,
+    WrittenState, opened, remembered, renewal, secret,
 };
 use jiff::{SignedDuration, Timestamp};
 
@@ -32,15 +32,15 @@ const LOOK_FOR_EARLIER: SignedDuration = SignedDuration::from_mins(10);
 /// not stop the rest of the reconciliation.
 pub(in crate::reconcile) async fn publish_credentials(of: &mut ClusterInHand<'_>, observed: &Observation) {
     match &observed.credentials {
-        Asked::For(subject) => {
+        CredentialRequest::For(subject) => {
             let by = &observed.wanted.by;
             CredentialsTurn { of, subject, by, wish: Wish::Keep }.keep().await;
         }
-        Asked::NotOpened(why) => credentials_not_opened(of, why),
-        Asked::Nothing if of.status.cloud_credentials.is_some() => {
+        CredentialRequest::NotOpened(why) => credentials_not_opened(of, why),
+        CredentialRequest::Nothing if of.status.cloud_credentials.is_some() => {
             credentials_not_opened(of, "the folder no longer asks for credentials");
         }
-        Asked::Nothing => of.status.conditions.clear(ConditionType::CredentialsPublished),
+        CredentialRequest::Nothing => of.status.conditions.clear(ConditionType::CredentialsPublished),
     }
 }
 
@@ -74,7 +74,8 @@ pub(in crate::reconcile) async fn renew_remembered_credentials(of: &mut ClusterI
     }
     let account = applied_as(request.revision.fleet.settings(), request.id, request.fleet);
     let by = As::Impersonated(account.of(&status.namespace));
-    let subject = Subject { opened: opened.clone(), namespace: status.namespace, cluster: status.cluster };
+    let subject =
+        CredentialSubject { opened: opened.clone(), namespace: status.namespace, cluster: status.cluster };
     CredentialsTurn { of, subject: &subject, by: &by, wish: Wish::Keep }.keep().await;
 }
 
@@ -85,7 +86,7 @@ pub(in crate::reconcile) async fn remove_credentials(
 ) -> Option<Reason> {
     let known = of.request.ports.cloud_credentials.as_ref();
     let (fleet, id) = (&of.request.fleet.key, of.request.id);
-    let Asked::For(subject) = &observed.credentials else {
+    let CredentialRequest::For(subject) = &observed.credentials else {
         if let Some(ends) = credentials_end(&of.status) {
             let message = format!(
                 "the Fleet no longer allows its cloud: its cloud credentials and their Secrets stay, and the last one expires at {ends}"
@@ -130,7 +131,7 @@ fn credentials_end(status: &ManagedClusterStatus) -> Option<Timestamp> {
 /// One turn at a cluster's credentials: whose, by which account, and whether they are kept or taken away.
 struct CredentialsTurn<'r, 'a> {
     of: &'r mut ClusterInHand<'a>,
-    subject: &'r Subject,
+    subject: &'r CredentialSubject,
     by: &'r As,
     wish: Wish,
 }
@@ -174,7 +175,7 @@ impl CredentialsTurn<'_, '_> {
             Ok(Ok(())) => return turn,
             Ok(Err(trouble)) => trouble,
             Err(_) => {
-                let trouble = Trouble::too_slow(&self.subject.opened.cloud, BOUND);
+                let trouble = CredentialError::too_slow(&self.subject.opened.cloud, BOUND);
                 self.of.request.ports.cloud_credentials.failed(&self.subject.opened, self.of.now, &trouble);
                 trouble
             }
@@ -188,7 +189,7 @@ impl CredentialsTurn<'_, '_> {
         turn
     }
 
-    async fn read_secrets(&self, turn: &mut Turn) -> Result<(), Trouble> {
+    async fn read_secrets(&self, turn: &mut Turn) -> Result<(), CredentialError> {
         let Self { subject, by, wish, .. } = *self;
         for purpose in Purpose::ALL {
             let secret = read_secret(self.of.request.ports, by, subject, purpose, wish).await?;
@@ -197,7 +198,7 @@ impl CredentialsTurn<'_, '_> {
         Ok(())
     }
 
-    async fn try_take(&self, turn: &mut Turn) -> Result<(), Trouble> {
+    async fn try_take(&self, turn: &mut Turn) -> Result<(), CredentialError> {
         let Self { subject, by, wish, .. } = *self;
         let (request, now) = (self.of.request, self.of.now);
         let (ports, known) = (request.ports, request.ports.cloud_credentials.as_ref());
@@ -206,7 +207,7 @@ impl CredentialsTurn<'_, '_> {
         self.read_secrets(turn).await?;
         turn.is_due =
             wish == Wish::Remove || turn.kept.iter().any(|(_, written)| is_due(written.as_ref(), now));
-        let keeps_earlier = |written: &Written| !written.previous.is_empty();
+        let keeps_earlier = |written: &CredentialRecord| !written.previous.is_empty();
         let keeps_earlier = turn.kept.iter().any(|(_, written)| written.as_ref().is_some_and(keeps_earlier));
         let interval = if keeps_earlier { LOOK_FOR_EARLIER } else { LOOK };
         if !turn.is_due && !known.is_to_look(&request.fleet.key, request.id, interval, now) {
@@ -261,6 +262,6 @@ impl CredentialsTurn<'_, '_> {
 }
 
 /// Whether something is to be done by what the Secret says alone.
-fn is_due(written: Option<&Written>, now: Timestamp) -> bool {
+fn is_due(written: Option<&CredentialRecord>, now: Timestamp) -> bool {
     written.is_none_or(|written| written.state == WrittenState::Outdated || now >= renewal(written))
 }

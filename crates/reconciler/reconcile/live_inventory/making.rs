@@ -19,8 +19,7 @@ use super::read::{FetchedObject, ReadInventory};
 use super::release::HOME;
 use crate::reconcile::ports::{SourceError, TrialFailed};
 use crate::reconcile::trial::Trial;
-use capstan_fleet::generator::made_folders::{MadeFolder, ToMake};
-use capstan_fleet::generator::{Fleet, Refused};
+use capstan_fleet::generator::{Fleet, MadeFolder, Refused, ToMake, folders_to_make, make_folder};
 
 /// The reason of a definition that cannot be made.
 const NOT_MADE: &str = "NotMade";
@@ -116,7 +115,7 @@ pub(super) fn make(
         // What others wrote is read where it does no harm, before it is read here.
         trial.open(&source, None, today).map_err(|failed| unreadable(failed.to_string()))?;
         let fleet = Fleet::open(source, today).map_err(|error| unreadable(error.to_string()))?;
-        let to_make = fleet.folders_to_make().map_err(|refused| unreadable(refused.to_string()))?;
+        let to_make = folders_to_make(&fleet).map_err(|refused| unreadable(refused.to_string()))?;
         all.of_levels = to_make.of_levels;
         made = make_new(&fleet, to_make.clusters, before, trial)?;
     }
@@ -169,8 +168,7 @@ fn make_new(
                     Some(why) => Err(why.to_string()),
                     // What means something else is not made: it is refused for that.
                     None if !new.contains(&to_make.cluster) => Ok(DefinitionFolder::unmade(to_make)),
-                    None => fleet
-                        .make_folder(&to_make.cluster)
+                    None => make_folder(fleet, &to_make.cluster)
                         .map(|made| DefinitionFolder::of(made, to_make.print))
                         .map_err(|refused| refused.to_string()),
                 },

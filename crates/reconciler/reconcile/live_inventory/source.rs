@@ -24,7 +24,7 @@ use crate::reconcile::ports::{
     Bot, BotError, ClusterReport, FleetRecord, NoBot, Notes, PendingWork, Preflight, PreflightAnswer,
     SourceError, SourceTree, TreeSource,
 };
-use capstan_ports::{As, Change, LiveChanges, ManagementCluster as _, Post};
+use capstan_ports::{As, LiveChanges, ManagementCluster as _, ObjectChange, Post};
 
 /// Several changes in a row give one look.
 const SETTLE: Duration = Duration::from_millis(500);
@@ -239,7 +239,7 @@ impl TreeSource for InventorySource {
                 tokio::select! {
                     change = changes.next() => match change {
                         // A change of an object's status changes no folder.
-                        Some(change) if change.change == Change::Status => {}
+                        Some(change) if change.change == ObjectChange::Status => {}
                         Some(_) => break,
                         None => std::future::pending().await,
                     },

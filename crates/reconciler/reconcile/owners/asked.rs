@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use capstan_fleet::generator::Refused;
 use capstan_model::ids::ClusterId;
-use capstan_plan::settings::Recipient;
+use capstan_plan::settings::{ClusterSettings, Recipient};
 use capstan_reconciler_core::owners::OwnersRequest;
 use capstan_reconciler_core::resources::KeyRecipient;
 
@@ -16,7 +16,7 @@ use crate::reconcile::revision::Revision;
 pub(super) async fn asked(revision: &Revision, id: &ClusterId) -> Result<OwnersRequest, Refused> {
     let (tree, of) = (Arc::clone(&revision.fleet), id.clone());
     where_blocking_is_allowed(move || {
-        let (owners, access) = tree.owners(&of)?;
+        let ClusterSettings { owners, access, .. } = tree.own_settings(&of)?;
         let mut asked = OwnersRequest { access, ..OwnersRequest::default() };
         for owner in owners {
             let name = owner.name.to_string();

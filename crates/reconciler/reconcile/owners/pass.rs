@@ -8,7 +8,7 @@ use capstan_live::services::{Problem, ServiceCause, is_initialized};
 use capstan_model::ids::ClusterId;
 use capstan_model::kinds::is_cluster;
 use capstan_model::object::ObjectId;
-use capstan_reconciler_core::owners::told::{self, OwnersCondition};
+use capstan_reconciler_core::owners::condition::{self, OwnersCondition};
 use capstan_reconciler_core::owners::{
     Handed, OwnersError, OwnersRequest, StoredKubeconfig, TroubleKind, secret,
 };
@@ -49,7 +49,7 @@ pub(in crate::reconcile) async fn publish_owners_key(of: &mut ClusterInHand<'_>,
         return;
     };
     if asked.form().is_none() && of.status.owners_key.is_none() {
-        say_of_owners_key(of, told::condition(cluster, &asked, None, None, of.now));
+        say_of_owners_key(of, condition::condition(cluster, &asked, None, None, of.now));
         return;
     }
     let live = observed.live.get(cluster).cloned();
@@ -192,7 +192,7 @@ impl KeyTurn<'_, '_> {
         if looked.was_seen {
             let remembered = self.of.status.owners_key.clone();
             let (remembered, kept) = (remembered.as_ref(), looked.kept.as_ref());
-            let mut known = told::status(&looked.handed, asked, remembered, cluster, kept);
+            let mut known = condition::status(&looked.handed, asked, remembered, cluster, kept);
             // If the file could not be read, the status keeps what it said of it.
             if let (Some(known), Some(_), None) = (&mut known, &looked.trouble, kept) {
                 known.file = remembered.and_then(|remembered| remembered.file.clone());
@@ -210,7 +210,7 @@ impl KeyTurn<'_, '_> {
             OwnersFile { content: Vec::new(), ..file }
         });
         let mut said =
-            told::condition(cluster, asked, looked.kept.as_ref(), looked.trouble.as_ref(), self.of.now);
+            condition::condition(cluster, asked, looked.kept.as_ref(), looked.trouble.as_ref(), self.of.now);
         if let Some(other) = &looked.shared_with {
             said.2.push_str(&format!(
                 "; the kubeconfig of {other} names the same API server, so Capstan does nothing there for that one"
@@ -293,7 +293,7 @@ impl KeyTurn<'_, '_> {
         }
         let remembered = self.of.status.owners_key.clone();
         self.of.status.owners_key =
-            told::status(&looked.handed, asked, remembered.as_ref(), cluster, looked.kept.as_ref());
+            condition::status(&looked.handed, asked, remembered.as_ref(), cluster, looked.kept.as_ref());
         if self.of.status.owners_key != remembered {
             self.of.save().await?;
         }

@@ -12,7 +12,7 @@ use tokio::sync::Semaphore;
 use super::logins::LoginGroup;
 use super::patience::{PATIENCE, Patient};
 use capstan_ports::{
-    ApiKind, Change, LiveChange, NoVaults, Post, ServiceAccountTokens, VaultAddress, VaultError, Vaults,
+    ApiKind, LiveChange, NoVaults, ObjectChange, Post, ServiceAccountTokens, VaultAddress, VaultError, Vaults,
 };
 
 /// Calls of all Vaults that are under way at a time.
@@ -192,10 +192,10 @@ impl VaultSecrets {
         let mut looks = self.looks();
         if is(&kind()) {
             let is_known = looks.versions.get(&key) == Some(&change.resource_version);
-            return matches!(change.change, Change::Added | Change::Spec) && !is_known;
+            return matches!(change.change, ObjectChange::Added | ObjectChange::Spec) && !is_known;
         }
         let Some((owner, version)) = looks.secrets.get(&key).cloned() else { return false };
-        if change.change != Change::Deleted && version == change.resource_version {
+        if change.change != ObjectChange::Deleted && version == change.resource_version {
             return false;
         }
         for (_, look) in looks.of_stores.iter_mut().filter(|((_, key), _)| *key == owner) {

@@ -26,7 +26,7 @@ use capstan_reconciler_core::reason::Reason;
 use capstan_reconciler_core::services::{is_of_cluster, problem_of};
 
 /// How many objects are named one by one.
-const TOLD: usize = 10;
+const MOST_NAMED: usize = 10;
 
 /// Looks for objects that outlive the folder's `Cluster`s that are deleted now, and deletes them where the folder asks
 /// for that. Returns why the Clusters wait; `None` where they may be deleted.
@@ -60,7 +60,7 @@ pub(in crate::reconcile) async fn clean_up(
         cleanup.state = CleanupState::GivenUp;
         cleanup.message = Some("the Cluster was gone before all of it was deleted".to_owned());
     }
-    let told = told(cleanup);
+    let told = reasons(cleanup);
     if cleanup.state.is_over() {
         of.kept.extend(told);
         return Ok(None);
@@ -182,7 +182,7 @@ async fn list(workload: &WorkloadCluster) -> Result<Vec<Outliving>, LiveError> {
 }
 
 /// What is said of it.
-fn told(cleanup: &CleanupStatus) -> Vec<Reason> {
+fn reasons(cleanup: &CleanupStatus) -> Vec<Reason> {
     let warning = |kind: &'static str, message: String| Reason {
         severity: Severity::Warning,
         ..Reason::plain(kind, message)
@@ -205,11 +205,11 @@ fn told(cleanup: &CleanupStatus) -> Vec<Reason> {
         }
         CleanupState::Done => return told,
     };
-    for one in cleanup.left.iter().take(TOLD) {
+    for one in cleanup.left.iter().take(MOST_NAMED) {
         let reason = warning(kind, format!("{one}: {what}"));
         told.push(Reason { object: Some(one.id()), ..reason });
     }
-    let more = cleanup.more + cleanup.left.len().saturating_sub(TOLD);
+    let more = cleanup.more + cleanup.left.len().saturating_sub(MOST_NAMED);
     if more > 0 {
         told.push(warning(kind, format!("{more} more objects (`status.cleanup` lists up to 100): {what}")));
     }

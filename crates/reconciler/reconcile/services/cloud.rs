@@ -40,7 +40,7 @@ impl ClusterInHand<'_> {
             matches!(verdict.state_for_now(), RolloutProgress::Done | RolloutProgress::Unknown)
         });
         if let Some(CloudState::Failed { object, words }) = &cloud {
-            self.services.tell(told(observed, CLOUD_NOT_READY, object, words));
+            self.services.tell(warning_about(observed, CLOUD_NOT_READY, object, words));
         }
         let is_well = matches!(cloud, None | Some(CloudState::Ready));
         self.services.cloud = cloud;
@@ -56,7 +56,7 @@ impl ClusterInHand<'_> {
         match self.live().warnings(&As::Reconciler, namespace).await {
             Ok(events) => {
                 for warning in last_warnings(&events, &about) {
-                    self.services.tell(told(observed, WARNING, &warning.object, &warning.words));
+                    self.services.tell(warning_about(observed, WARNING, &warning.object, &warning.words));
                 }
             }
             Err(error) => tracing::debug!(cluster = %self.request.id, %error, "Events are not shown"),
@@ -65,7 +65,7 @@ impl ClusterInHand<'_> {
 }
 
 /// A warning about an object, at its place where Git brings it.
-fn told(observed: &Observation, kind: &'static str, object: &ObjectId, words: &str) -> Reason {
+fn warning_about(observed: &Observation, kind: &'static str, object: &ObjectId, words: &str) -> Reason {
     let rendered = observed.objects.iter().find(|rendered| rendered.id == *object);
     let place = rendered.map(|rendered| rendered.written_at(&FieldPath::root()));
     let reason = Reason { object: Some(object.clone()), place, ..Reason::plain(kind, words) };

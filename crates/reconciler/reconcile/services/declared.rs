@@ -11,7 +11,7 @@ use capstan_plan::settings::{Service, ServiceSource};
 
 use super::folder::DEFAULT_NAMESPACE;
 use crate::reconcile::blocking::where_blocking_is_allowed;
-use capstan_fleet::generator::{ClusterServices, Fleet, Refused};
+use capstan_fleet::generator::{ClusterServices, Fleet, Refused, render_service};
 
 /// The services of a cluster.
 pub(super) struct Declared {
@@ -29,7 +29,7 @@ impl Declared {
     pub(super) async fn read(fleet: &Arc<Fleet>, id: &ClusterId) -> Result<Self, Refused> {
         let (fleet, id) = (Arc::clone(fleet), id.clone());
         where_blocking_is_allowed(move || {
-            let settings = fleet.services(&id)?;
+            let settings = ClusterServices::of(&fleet, &id)?;
             let (mut names, mut rendered) = (BTreeSet::new(), BTreeMap::new());
             for service in settings.services.iter().filter(|service| service.enabled) {
                 let name = service.name.as_str();
@@ -39,7 +39,7 @@ impl Declared {
                     let place = settings.place(name, None);
                     rendered.insert(name.to_owned(), Err(Refused { message, place }));
                 } else if let ServiceSource::Folder(folder) = &service.from {
-                    let objects = fleet.render_service(&id, folder).map(|rendered| rendered.objects);
+                    let objects = render_service(&fleet, &id, folder).map(|rendered| rendered.objects);
                     rendered.insert(name.to_owned(), objects);
                 }
             }

@@ -16,7 +16,7 @@ use crate::reconcile::blocking::where_blocking_is_allowed;
 use capstan_ports::{ApiKind, As, LiveError, ManagementCluster as _};
 
 /// How many unhealthy workloads have their pods read.
-const LOOKED_AT: usize = 4;
+const MOST_WORKLOADS: usize = 4;
 
 /// One object of a service and what is there of it.
 pub(super) type LiveServiceObject<'v> = (&'v ObjectId, Option<&'v Value>);
@@ -42,7 +42,7 @@ pub(super) async fn judge_objects(
             ObjectHealth::Failed(words) => (ServiceCause::ObjectFailed, words),
         };
         let mut cause = cause;
-        if let Some(workload) = workload.filter(|_| has_pods(id) && looked_at < LOOKED_AT) {
+        if let Some(workload) = workload.filter(|_| has_pods(id) && looked_at < MOST_WORKLOADS) {
             looked_at += 1;
             if let Some((pod, why)) = look_at_pods(workload, id, live).await? {
                 words = format!("{words}; {pod}: {why}");

@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::workloads::WorkloadCluster;
-use capstan_ports::{ApiKind, ApiObject, As, Contested, LiveError, ManagementCluster as _, Run, Scope};
+use capstan_ports::{ApiKind, ApiObject, As, Contested, KindScope, LiveError, ManagementCluster as _, Run};
 use capstan_reconciler_core::resources::Adopt;
 
 /// How many objects are read at a time; requests have their own bound.
@@ -48,7 +48,7 @@ pub(super) async fn place(
     workload: &WorkloadCluster,
     objects: &mut [RenderedObject],
 ) -> Result<(), LiveError> {
-    let mut scopes: BTreeMap<(String, String), Option<Scope>> = BTreeMap::new();
+    let mut scopes: BTreeMap<(String, String), Option<KindScope>> = BTreeMap::new();
     let definitions: Vec<Value> = objects
         .iter()
         .filter(|object| object.id.group == "apiextensions.k8s.io")
@@ -63,7 +63,7 @@ pub(super) async fn place(
         let scope = match brought {
             Some(definition) => {
                 let says = definition.pointer("/spec/scope").and_then(Value::as_str);
-                Some(if says == Some("Namespaced") { Scope::Namespaced } else { Scope::Cluster })
+                Some(if says == Some("Namespaced") { KindScope::Namespaced } else { KindScope::Cluster })
             }
             None => workload.live.scope(&ApiKind::of_version(&object.api_version, &object.id.kind)).await?,
         };
@@ -73,11 +73,11 @@ pub(super) async fn place(
         let scope = scopes.get(&(object.id.group.clone(), object.id.kind.clone())).copied().flatten();
         let metadata = object.value.get_mut("metadata").and_then(Value::as_object_mut);
         match (scope, metadata) {
-            (Some(Scope::Cluster), Some(metadata)) => {
+            (Some(KindScope::Cluster), Some(metadata)) => {
                 metadata.shift_remove("namespace");
                 object.id.namespace = None;
             }
-            (Some(Scope::Namespaced), Some(metadata)) if object.id.namespace.is_none() => {
+            (Some(KindScope::Namespaced), Some(metadata)) if object.id.namespace.is_none() => {
                 metadata.insert("namespace".to_owned(), DEFAULT_NAMESPACE.into());
                 object.id.namespace = Some(DEFAULT_NAMESPACE.to_owned());
             }

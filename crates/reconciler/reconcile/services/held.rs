@@ -16,6 +16,7 @@ use super::network::{is_named, refused_network};
 use crate::reconcile::blocking::where_blocking_is_allowed;
 use crate::reconcile::observation::Observation;
 use crate::reconcile::reconciliation::Reconciliation;
+use capstan_fleet::generator::ClusterServices;
 use capstan_ports::LiveError;
 use capstan_reconciler_core::reason::Reason;
 
@@ -129,7 +130,7 @@ impl Reconciliation<'_> {
     /// services.
     async fn declared_services(&self) -> Vec<Service> {
         let (fleet, id) = (Arc::clone(&self.of.request.revision.fleet), self.of.request.id.clone());
-        let read = where_blocking_is_allowed(move || fleet.services(&id)).await;
+        let read = where_blocking_is_allowed(move || ClusterServices::of(&fleet, &id)).await;
         read.map(|declared| declared.services).unwrap_or_default()
     }
 }

@@ -20,7 +20,7 @@ use crate::reconcile::observation::Observation;
 use capstan_reconciler_core::reason::{KUBERNETES_NOT_ALLOWED, Reason};
 
 /// How many checks are named.
-const TOLD: usize = 5;
+const MOST_NAMED: usize = 5;
 
 /// Takes out of a plan the control planes that are to have another minor of Kubernetes than they have, where a service
 /// does not allow that one: what waits, in words, and why.
@@ -36,7 +36,7 @@ pub(super) async fn hold_kubernetes(
     for (id, version) in coming {
         let (services, asked) = (services.to_vec(), version.clone());
         let told = where_blocking_is_allowed(move || {
-            let refused = not_allowing(&services, &asked).into_iter().take(TOLD);
+            let refused = not_allowing(&services, &asked).into_iter().take(MOST_NAMED);
             refused.map(|one| (one.name.to_owned(), one.text.to_string())).collect::<Vec<_>>()
         });
         for (service, check) in told.await {

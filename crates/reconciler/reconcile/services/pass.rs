@@ -17,7 +17,7 @@ use jiff::SignedDuration;
 use super::declared::Declared;
 use super::life::ServiceFindings;
 use super::pass_state::{Pass, works_with_cloud};
-use crate::reconcile::credentials::{Brought, bring_credential, id_inside, see_credential};
+use crate::reconcile::credentials::{CredentialDelivery, bring_credential, id_inside, see_credential};
 use crate::reconcile::observation::Observation;
 use crate::reconcile::reconciliation::Reconciliation;
 
@@ -184,9 +184,9 @@ impl Pass<'_, '_> {
             return Ok(());
         }
         match bring_credential(self.of, self.observed, &workload.live).await {
-            Ok(Brought::Nothing) => {}
-            Ok(Brought::There(inside)) => self.credential = Some(inside),
-            Ok(Brought::Anothers(reason)) => self.of.services.tell(reason),
+            Ok(CredentialDelivery::Nothing) => {}
+            Ok(CredentialDelivery::There(inside)) => self.credential = Some(inside),
+            Ok(CredentialDelivery::Anothers(reason)) => self.of.services.tell(reason),
             Err(error) => {
                 let problem = self.lose(error)?;
                 let message = format!(

@@ -130,11 +130,11 @@ async fn open_and_rolling_clusters_stay_within_the_limits_of_a_wave_and_failures
     say("f/f1", RolloutState::Stuck).await;
     assert!(statuses(&town, &release).is_empty());
     let (_, body) = dashboard(&town);
-    assert!(!body.contains("campaign-stopped"), "{body}");
+    assert!(!body.contains("**stopped**"), "{body}");
     merge(&town, "f/f2").await;
     say("f/f2", RolloutState::Refused).await;
     let words =
-        "campaign-stopped: aws/v22.0.0: of `f/f2` what was merged was refused, and 1 other failed before it.";
+        "aws/v22.0.0 is stopped: the merged change of `f/f2` was refused, and 1 other failed before it.";
     assert_eq!(statuses(&town, &release), [("failure".to_owned(), words.to_owned())]);
     assert_eq!(open(&town), [""; 0]);
     town.done();

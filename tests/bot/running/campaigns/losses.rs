@@ -78,7 +78,7 @@ fn look(town: &Town, releases: &[String]) -> String {
         .map(|pull| format!("{:?} {}", pull.state, pull.title))
         .collect();
     let (_, body) = dashboard(town);
-    let said = ["**campaign-stopped**", "`olga` stopped it (the audit)", "it goes on without `a/gold2`"];
+    let said = ["**stopped**", "`olga` stopped it (the audit)", "it goes on without `a/gold2`"];
     let said: Vec<&str> = said.into_iter().filter(|words| body.contains(words)).collect();
     let told: Vec<_> = releases.iter().map(|commit| statuses(town, commit)).collect();
     format!("open {:?}, {titles:?}, {said:?}, {told:?}", open(town))

@@ -149,7 +149,7 @@ async fn people_stop_it_have_it_go_on_and_skip_clusters() {
     pass(&town, 3 * 3_600).await;
     assert_eq!(open(&town), [""; 0]);
     let (_, body) = dashboard(&town);
-    assert!(body.contains("**campaign-stopped**: since "), "{body}");
+    assert!(body.contains("**stopped** on "), "{body}");
     assert!(body.contains("`olga` stopped it (wrong image)."), "{body}");
     // Who owns a cluster does not pass that either.
     town.comment(issue, "ada", "/capstan upgrade a/rest").await;
@@ -199,10 +199,10 @@ async fn a_stuck_rollout_stops_it_for_all_and_is_reported_once() {
     say(&town, "a/gold2", RolloutState::Done).await;
     assert_eq!(open(&town), [""; 0]);
     let told = statuses(&town, &release);
-    let words = "campaign-stopped: aws/v22.0.0: of `a/gold1` its rollout is stuck.";
+    let words = "aws/v22.0.0 is stopped: the rollout of `a/gold1` is stuck.";
     assert_eq!(told, [("failure".to_owned(), words.to_owned())]);
     let (issue, body) = dashboard(&town);
-    assert!(body.contains("**campaign-stopped**: since "), "{body}");
+    assert!(body.contains("**stopped** on "), "{body}");
     town.resync().await;
     let stops = town.audit().await.into_iter().filter(|row| row.contains("campaign-stopped")).count();
     assert_eq!((stops, statuses(&town, &release).len()), (1, 1), "told once");

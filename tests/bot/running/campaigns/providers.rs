@@ -131,15 +131,15 @@ async fn a_set_whose_reconciler_reports_done_opens_the_next_wave() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_set_that_is_stuck_or_refused_stops_the_campaign() {
     for (how, words) in [
-        (RolloutState::Stuck, "its rollout is stuck"),
-        (RolloutState::Refused, "what was merged was refused"),
+        (RolloutState::Stuck, "the rollout of `a/mc-test` is stuck"),
+        (RolloutState::Refused, "the merged change of `a/mc-test` was refused"),
     ] {
         let state = tempfile::tempdir().unwrap();
         let (town, agent, pushed) = merged(state.path()).await;
         say(&town, &agent, how).await;
         assert_eq!(branches(&town), [""; 0], "{words}");
         let told = statuses(&town, &pushed);
-        let text = format!("campaign-stopped: mc/v2.0.0: of `a/mc-test` {words}.");
+        let text = format!("mc/v2.0.0 is stopped: {words}.");
         assert_eq!(told, [("failure".to_owned(), text)]);
         // It heals by itself, and stays stopped.
         say(&town, &agent, RolloutState::Done).await;

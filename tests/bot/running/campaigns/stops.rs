@@ -35,7 +35,7 @@ async fn a_button_of_the_page_does_what_the_comment_does() {
         body.contains("`ada` pressed on Capstan's page `campaign`: `/capstan campaign` was not carried out"),
         "{body}"
     );
-    assert!(!body.contains("campaign-stopped"), "{body}");
+    assert!(!body.contains("**stopped**"), "{body}");
 
     assert_eq!(
         town.press_on_page("olga", "stop wrong image of fleet").await,
@@ -81,15 +81,18 @@ async fn what_is_refused_and_what_is_rolled_back_stops_it_for_all_and_running_ma
     merge(&town, "a/canary").await;
     say(&town, &agent, "a/canary", RolloutState::Refused).await;
     assert_eq!(open(&town), [""; 0]);
-    let told = |words: &str| ("failure".to_owned(), format!("campaign-stopped: aws/v22.0.0: of {words}."));
-    let refused = told("`a/canary` what was merged was refused");
+    let told = |words: &str| ("failure".to_owned(), format!("aws/v22.0.0 is stopped: {words}."));
+    let refused = told("the merged change of `a/canary` was refused");
     assert_eq!(statuses(&town, &release), std::slice::from_ref(&refused));
 
     // The cluster recovers. A tick resumes the campaign if its author may decide for the whole repository.
     say(&town, &agent, "a/canary", RolloutState::Done).await;
     tick(&town, "ada", "`campaign resume`").await;
     let (_, body) = dashboard(&town);
-    assert!(body.contains("`ada` ticked `campaign`: `/capstan campaign` was not carried out"), "{body}");
+    assert!(
+        body.contains("`ada` ticked `campaign resume of fleet`: `/capstan campaign` was not carried out"),
+        "{body}"
+    );
     assert_eq!(open(&town), [""; 0]);
     tick(&town, "olga", "`campaign resume`").await;
     assert_eq!(open(&town), ["a/gold1"]);
@@ -106,7 +109,7 @@ async fn what_is_refused_and_what_is_rolled_back_stops_it_for_all_and_running_ma
     ];
     town.push("main", &back);
     town.settle().await;
-    let rolled_back = told("`a/gold1` it was rolled back");
+    let rolled_back = told("`a/gold1` was rolled back");
     assert_eq!(statuses(&town, &release).last(), Some(&rolled_back));
     assert_eq!(open(&town), ["a/gold2"], "what is open stays open");
     merge(&town, "a/gold2").await;
@@ -115,8 +118,8 @@ async fn what_is_refused_and_what_is_rolled_back_stops_it_for_all_and_running_ma
     town.restart_without_database().await;
     assert_eq!(open(&town), [""; 0]);
     let (_, body) = dashboard(&town);
-    assert!(body.contains("**campaign-stopped**: since "), "{body}");
-    assert!(body.contains("of `a/gold1` it was rolled back."), "{body}");
+    assert!(body.contains("**stopped** on "), "{body}");
+    assert!(body.contains(": `a/gold1` was rolled back."), "{body}");
     let failures = statuses(&town, &release).into_iter().filter(|status| *status == rolled_back).count();
     assert_eq!(failures, 1, "told once, whatever is lost");
 }
@@ -156,7 +159,7 @@ commands:
         );
     }
     let (_, body) = dashboard(&town);
-    assert!(!body.contains("campaign-stopped") && !body.contains("continues without"), "{body}");
+    assert!(!body.contains("**stopped**") && !body.contains("continues without"), "{body}");
 
     // A newer release: what is open follows it, and a cluster that had the older one begins at the first wave again.
     town.release("v22.1.0", "v1.22.3");
@@ -179,11 +182,14 @@ commands:
     // A status about the newer release is on the commit that first had it.
     tick(&town, "wanda", "`campaign stop`").await;
     let (_, body) = dashboard(&town);
-    assert!(body.contains("`wanda` ticked `campaign`: `/capstan campaign` was not carried out"), "{body}");
+    assert!(
+        body.contains("`wanda` ticked `campaign stop of fleet`: `/capstan campaign` was not carried out"),
+        "{body}"
+    );
     assert_eq!((statuses(&town, &older).len(), statuses(&town, &newer).len()), (0, 0));
     tick(&town, "rolf", "`campaign stop`").await;
     let (_, body) = dashboard(&town);
-    assert!(body.contains("**campaign-stopped**: since ") && body.contains("`rolf` stopped it"), "{body}");
+    assert!(body.contains("**stopped** on ") && body.contains("`rolf` stopped it"), "{body}");
     assert_eq!((statuses(&town, &older).len(), statuses(&town, &newer).len()), (0, 1));
     town.comment(issue, "olga", "/capstan campaign resume").await;
     merge(&town, "a/canary").await;

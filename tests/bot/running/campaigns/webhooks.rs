@@ -199,10 +199,10 @@ campaigns:
     pass(&town, 121).await;
     until(&town, "it says no", async || judge.times() == 4 && why(&town).await.contains("is stopped")).await;
     assert!(why(&town).await.contains("the webhook of wave `canary` said no (p99 doubled)."));
-    let words = "campaign-stopped: aws/v22.0.0: the webhook of wave `canary` said no (p99 doubled).";
+    let words = "aws/v22.0.0 is stopped: the webhook of wave `canary` said no (p99 doubled).";
     assert_eq!(statuses(&town, &release), [("failure".to_owned(), words.to_owned())]);
     let (_, body) = dashboard(&town);
-    assert!(body.contains("**campaign-stopped**: since "), "{body}");
+    assert!(body.contains("**stopped** on "), "{body}");
     pass(&town, 3_600).await;
     town.resync().await;
     let stops = town.audit().await.into_iter().filter(|row| row.contains("campaign-stopped")).count();

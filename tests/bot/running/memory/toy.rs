@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use capstan_fleet::planner::{JudgedBy, OpenFailed, OpenFleet, Planner, PlannerFailed, Plans};
+use capstan_fleet::planner::{JudgedBy, OpenFailed, OpenFleet, PlanResults, Planner, PlannerFailed};
 use capstan_model::file_change::FileChange;
 use capstan_model::finding::{Finding, Place, Position, rules};
 use capstan_model::ids::{ClusterId, ContentId};
@@ -108,7 +108,7 @@ impl OpenFleet for ToyFleet {
     fn provide_content(&mut self, _: ContentId, _: ReleaseContent) {}
     fn allow_retarget(&mut self, _: &ProposalId) {}
 
-    fn plan_all(&self) -> Result<Plans, PlannerFailed> {
+    fn plan_all(&self) -> Result<PlanResults, PlannerFailed> {
         let targets = scopes(&*self.tree).into_iter().map(|scope| scope.target);
         let plans = |target: Target| {
             let of_values = self.plan_values(&target).map(|upgrade| {

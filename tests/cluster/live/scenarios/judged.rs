@@ -9,7 +9,7 @@ use capstan_kustomize::render::{Folders, RenderedFolder, render};
 use capstan_kustomize::schema::Schemas;
 use capstan_live::rollout::rollouts;
 use capstan_model::tree::RepoPath;
-use capstan_plan::classes::Elsewhere;
+use capstan_plan::classes::ClassesElsewhere;
 use capstan_plan::merge::AppliedBy;
 use capstan_test_support::tally;
 use jiff::Timestamp;
@@ -144,7 +144,7 @@ fn play(ground: &Ground, cluster: &Sample, rows: &[Row]) {
         }
         folder.write(&path, &edited);
         let after = read(&folder, &cluster);
-        let (elsewhere, schemas) = (Elsewhere::default(), Schemas::built_in());
+        let (elsewhere, schemas) = (ClassesElsewhere::default(), Schemas::built_in());
         let found = rollouts(&rendered.objects, &after.objects, AppliedBy::Others, &elsewhere, schemas);
         let prediction =
             Prediction::of(found.iter().map(|rollout| (rollout.object.to_string(), rollout.course.replaced)));

@@ -1,13 +1,13 @@
 //! What a pass reads again: the objects that a watch reported, otherwise everything.
 
 use capstan_model::object::ObjectId;
-use capstan_ports::{Change, LiveChange};
+use capstan_ports::{LiveChange, ObjectChange};
 use serde_json::json;
 
 use super::town::{ACME, CORE, Town, components};
 
 /// A change of a live object, as a watch reports it.
-fn change_of(town: &Town, kind: &str, name: &str, change: Change) -> LiveChange {
+fn change_of(town: &Town, kind: &str, name: &str, change: ObjectChange) -> LiveChange {
     let object = town.live.object(kind, name).unwrap();
     let api_version = object["apiVersion"].as_str().unwrap();
     let id = ObjectId {
@@ -51,14 +51,14 @@ async fn only_objects_that_watches_report_are_read() {
 
     // The events of its own writes, and of a status, start no pass.
     for (kind, name) in [("Deployment", "acme-manager"), ("CustomResourceDefinition", "boxes.acme.example")] {
-        let echo = change_of(&town, kind, name, Change::Spec);
+        let echo = change_of(&town, kind, name, ObjectChange::Spec);
         assert!(!town.memory.hears(&echo), "{kind}");
     }
-    let status = change_of(&town, CORE.kind, CORE.name, Change::Status);
+    let status = change_of(&town, CORE.kind, CORE.name, ObjectChange::Status);
     assert!(!town.memory.hears(&status));
 
     label(&town, "somebody");
-    let drift = change_of(&town, "Deployment", "acme-manager", Change::Spec);
+    let drift = change_of(&town, "Deployment", "acme-manager", ObjectChange::Spec);
     assert!(town.memory.hears(&drift));
     town.memory.is_up_to_date();
     town.try_pass().await.unwrap();
@@ -79,7 +79,7 @@ async fn a_new_version_is_noticed_and_all_of_it_is_tried() {
     let mut town = installed().await;
     town.publish(ACME, "v1.1.0", &components(ACME, "two", &["v1beta1"]));
     town.ask(ACME, "v1.1.0");
-    let changed = change_of(&town, ACME.kind, ACME.name, Change::Spec);
+    let changed = change_of(&town, ACME.kind, ACME.name, ObjectChange::Spec);
     assert!(town.memory.hears(&changed));
     town.memory.is_up_to_date();
     assert!(!town.settle().await.is_waiting);
@@ -92,7 +92,7 @@ async fn a_new_version_is_noticed_and_all_of_it_is_tried() {
 async fn what_is_asked_for_during_a_pass_is_news() {
     let mut town = installed().await;
     town.publish(ACME, "v1.1.0", &components(ACME, "two", &["v1beta1"]));
-    let before = change_of(&town, ACME.kind, ACME.name, Change::Spec);
+    let before = change_of(&town, ACME.kind, ACME.name, ObjectChange::Spec);
     // The status that is written next differs, since it says another thing of the Deployment.
     town.broken.lock().unwrap().insert("registry.example/acme:one".to_owned());
     town.live.change("Deployment", "acme-manager", |object| {
@@ -111,7 +111,7 @@ async fn what_is_asked_for_during_a_pass_is_news() {
     });
     live.state().reactions.push(during);
     town.try_pass().await.unwrap();
-    let after = change_of(&town, ACME.kind, ACME.name, Change::Spec);
+    let after = change_of(&town, ACME.kind, ACME.name, ObjectChange::Spec);
     assert_ne!(before.resource_version, after.resource_version, "its status was written");
     assert!(town.memory.hears(&after), "somebody asked for something else");
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use capstan_ports::{Clock, LiveError, Post, Scope, ServiceAccount};
+use capstan_ports::{Clock, KindScope, LiveError, Post, ServiceAccount};
 use capstan_reconciler::gate::Gate;
 use capstan_reconciler::providers::{ProviderMemory, ProviderPassOutcome, ProviderPorts, pass};
 use capstan_reconciler::reconcile::{DryRunCache, Operators};
@@ -70,14 +70,14 @@ impl Town {
             for kind in KINDS {
                 state
                     .kinds
-                    .insert(("operator.cluster.x-k8s.io".to_owned(), kind.to_owned()), Scope::Namespaced);
+                    .insert(("operator.cluster.x-k8s.io".to_owned(), kind.to_owned()), KindScope::Namespaced);
             }
             for (group, kind, scope) in [
-                ("capstan.dev", "ManagedProvider", Scope::Namespaced),
-                ("apiextensions.k8s.io", "CustomResourceDefinition", Scope::Cluster),
-                ("", "ServiceAccount", Scope::Namespaced),
-                ("apps", "Deployment", Scope::Namespaced),
-                ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration", Scope::Cluster),
+                ("capstan.dev", "ManagedProvider", KindScope::Namespaced),
+                ("apiextensions.k8s.io", "CustomResourceDefinition", KindScope::Cluster),
+                ("", "ServiceAccount", KindScope::Namespaced),
+                ("apps", "Deployment", KindScope::Namespaced),
+                ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration", KindScope::Cluster),
             ] {
                 state.kinds.insert((group.to_owned(), kind.to_owned()), scope);
             }

@@ -110,7 +110,7 @@ async fn without_cert_manager_nothing_is_applied_and_that_is_said() {
     );
 
     let kind = ("cert-manager.io".to_owned(), "Certificate".to_owned());
-    town.live.state().kinds.insert(kind, capstan_ports::Scope::Namespaced);
+    town.live.state().kinds.insert(kind, capstan_ports::KindScope::Namespaced);
     // It is there, and not ready: its webhook does not answer.
     let silent = Arc::new(AtomicBool::new(true));
     let is_silent = Arc::clone(&silent);

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use capstan_fleet::generator::Fleet;
+use capstan_fleet::generator::{Fleet, plan_values};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::RepoPath;
 use capstan_test_support::Files;
@@ -58,7 +58,7 @@ fn propose(town: &Town, site: &str) {
     let pairs: Vec<(&str, &str)> = texts.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
     let fleet = Fleet::open(Arc::new(Files::new(&pairs)), date(2026, 11, 25)).unwrap();
     let id = ClusterId::new(RepoPath::parse(&folder).unwrap());
-    let upgrade = fleet.plan_values(&id).unwrap().unwrap();
+    let upgrade = plan_values(&fleet, &id).unwrap().unwrap();
     assert!(upgrade.blocked.is_empty() && upgrade.conflicts.is_empty(), "{upgrade:?}");
     for file in &upgrade.files {
         town.repository.write(file.path.as_str(), file.after.as_deref().unwrap());

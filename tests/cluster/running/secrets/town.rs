@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use capstan_ports::{
-    Fence, LiveError, Scope, ServiceAccount, ServiceAccountTokens, VaultAddress, VaultLogin, Vaults as _,
+    Fence, KindScope, LiveError, ServiceAccount, ServiceAccountTokens, VaultAddress, VaultLogin, Vaults as _,
 };
 use capstan_reconciler::reconcile::VaultSecrets;
 use capstan_vault::VaultServers;
@@ -69,9 +69,9 @@ impl Town {
         let killer: Arc<Killer> = Arc::default();
         *world.fence.lock().unwrap() = Some(killer.clone());
         world.live.serve(&[
-            ("capstan.dev", "VaultStore", Scope::Namespaced),
-            ("capstan.dev", "VaultSecret", Scope::Namespaced),
-            ("events.k8s.io", "Event", Scope::Namespaced),
+            ("capstan.dev", "VaultStore", KindScope::Namespaced),
+            ("capstan.dev", "VaultSecret", KindScope::Namespaced),
+            ("events.k8s.io", "Event", KindScope::Namespaced),
         ]);
         for namespace in ["capstan-system", "org-acme", "org-beta"] {
             world.live.put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}));

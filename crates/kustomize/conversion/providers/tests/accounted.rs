@@ -10,8 +10,6 @@ use capstan_model::object::FieldPath;
 use capstan_test_support::random::{Random, seed};
 use serde_json::{Map, Value, json};
 
-const OBJECTS_OF_A_KIND: usize = 100;
-
 /// What objects need that a table's hands ask for.
 const NEEDED: &[(&str, &str, &str)] = &[
     ("OpenStackCluster", "v1alpha7", "{identityRef: {name: s}, cloudName: c}"),
@@ -27,6 +25,7 @@ fn every_value_is_moved_or_taken_out_by_a_rule_or_named() {
     let seed = seed();
     println!("CAPSTAN_SEED={seed}");
     let mut random = Random::new(seed);
+    let count = super::objects_of_a_kind(100);
     for table in TABLES {
         let mut kinds: Vec<&str> =
             table.parts.iter().flat_map(|part| part.at).map(|(kind, _)| *kind).collect();
@@ -34,10 +33,10 @@ fn every_value_is_moved_or_taken_out_by_a_rule_or_named() {
         kinds.dedup();
         let mut converted = 0;
         for kind in &kinds {
-            converted += (0..OBJECTS_OF_A_KIND).filter(|_| is_converted(&mut random, table, kind)).count();
+            converted += (0..count).filter(|_| is_converted(&mut random, table, kind)).count();
         }
         // Otherwise nothing was compared.
-        let all = kinds.len() * OBJECTS_OF_A_KIND;
+        let all = kinds.len() * count;
         let (from, to) = table.versions;
         assert!(converted * 4 > all, "{} {from} to {to}: {converted} of {all} are converted", table.group);
     }

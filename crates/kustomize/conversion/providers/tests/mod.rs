@@ -21,6 +21,11 @@ use crate::conversion::{Unconvertible, apply, convert_or_all};
 use crate::schema::Schemas;
 use capstan_yaml::{Node, Value, YamlFile};
 
+/// How many objects at random are made of a kind: `CAPSTAN_OBJECTS`, else as many as the test says.
+fn objects_of_a_kind(otherwise: usize) -> usize {
+    std::env::var("CAPSTAN_OBJECTS").ok().and_then(|count| count.parse().ok()).unwrap_or(otherwise)
+}
+
 fn read(text: &str) -> Node {
     YamlFile::read(text).unwrap_or_else(|why| panic!("{why:?}: {text}")).documents()[0].root.clone()
 }

@@ -282,7 +282,7 @@ fn machines_of_v1alpha6() {
     let group = format!(
         "securityGroups: [{{uuid: {ID}}}, {{filter: {{name: g, limit: 1, sortKey: k, tenantId: t}}}}]"
     );
-    let groups = format!("securityGroups: [{{id: {ID}}}, {{filter: {{name: g}}}}]");
+    let groups = format!("securityGroups: [{{id: {ID}}}, {{filter: {{name: g, projectID: t}}}}]");
     let port = format!(
         "ports: [{{securityGroups: [{ID}], tenantId: t, projectId: p, profile: {{capabilities: '[\"switchdev\"]', trusted: 'true'}}}}]"
     );
@@ -294,6 +294,9 @@ fn machines_of_v1alpha6() {
         case.written("spec", &[(&before, &after)]);
     }
     case.said("spec", &[("{image: i, subnet: s}", &format!("{{{is}}}"), &["/spec/subnet"])]);
+    let fixed = format!("{{image: i, networks: [{{uuid: {ID}, fixedIP: 10.0.0.9}}]}}");
+    let after = format!("{{{is}, ports: [{{network: {{id: {ID}}}}}]}}");
+    case.said("spec", &[(&fixed, &after, &["/spec/networks/0/fixedIP"])]);
     case.asked("spec", &[("{image: i, networks: [{filter: {name: nn}}]}", "/spec/networks/0")]);
     case.refused("spec", &[("{image: i, ports: [{profile: {other: x}}]}", "/spec/ports/0/profile/other")]);
     let who = "identityRef: {name: s, kind: Secret}, cloudName: c";

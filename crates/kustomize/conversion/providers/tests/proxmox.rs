@@ -78,5 +78,9 @@ fn clusters() {
     );
     case("ProxmoxCluster")
         .asked("spec", &[("{cloneSpec: {machineSpec: {controlPlane: {numCores: 2}}}}", "/spec/cloneSpec")]);
+    case("ProxmoxCluster")
+        .asked("spec", &[("{cloneSpec: {machineSpec: {controlPlane: {full: false}}}}", "/spec/cloneSpec")]);
+    case("ProxmoxCluster")
+        .written("spec", &[("{cloneSpec: {machineSpec: {}}, dnsServers: [d]}", "{dnsServers: [d]}")]);
     case("ProxmoxCluster").refused("spec", &[("{ipv4Config: {prefix: 24}}", "/spec/ipv4Config/gateway")]);
 }

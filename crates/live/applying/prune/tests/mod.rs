@@ -301,7 +301,7 @@ fn a_tombstone_of_what_is_rendered_is_a_finding() {
     assert_eq!((round.delete.len(), round.keep.len()), (0, 0));
     assert_eq!(
         round.findings[0].to_string(),
-        "`delete` names Cluster org/c, which the folder still renders: Capstan deletes nothing of it. Remove one of them"
+        "`delete` names Cluster org/c, which the folder still renders: Capstan does not delete it. Remove one of them"
     );
     // By the name in Git, though the live one is another.
     let case = Case {

@@ -4,8 +4,8 @@ use capstan_model::object::ObjectId;
 use capstan_providers::ProviderKind;
 
 use super::super::{
-    DesiredProvider, InstallPhase, InstallStage, ObjectFit, ProviderFacts, ProviderRecord, SeenObject, Step,
-    Stopped, Wait, next,
+    DesiredProvider, InstallPhase, InstallStage, ObjectFit, ProviderFacts, ProviderRecord, ProviderStep,
+    SeenObject, Stopped, Wait, next,
 };
 use super::{
     after, components, definition, deployment, facts, look, provider, revision, role, same, webhooks,
@@ -56,14 +56,14 @@ pub(super) fn record(facts: &mut ProviderFacts) -> &mut ProviderRecord {
     facts.record.get_or_insert_default()
 }
 
-fn step(facts: &[ProviderFacts]) -> Step {
+fn step(facts: &[ProviderFacts]) -> ProviderStep {
     let decision = next(facts, after(0));
     decision.step.unwrap_or_else(|| panic!("nothing is done: {:?}", decision.waits)).1
 }
 
 pub(super) fn noted(facts: &[ProviderFacts]) -> ProviderRecord {
     match step(facts) {
-        Step::Note(record) => *record,
+        ProviderStep::Note(record) => *record,
         other => panic!("{other:?}"),
     }
 }
@@ -92,7 +92,7 @@ fn an_install_notes_its_inventory_before_it_applies_anything() {
         begun.inventory.objects().iter().map(crate::applying::InventoryObject::id).collect();
     assert_eq!(held.len(), 4);
     core.record = Some(begun);
-    let Step::Apply { stage, objects, .. } = step(&[core]) else { panic!() };
+    let ProviderStep::Apply { stage, objects, .. } = step(&[core]) else { panic!() };
     assert_eq!((stage, objects), (InstallStage::Definitions, vec![definition("boxes")]));
 }
 
@@ -235,7 +235,7 @@ fn drift_is_repaired_while_another_provider_cannot_go_on() {
         ProviderKind::Ipam,
         DesiredProvider::Halted("no components".to_owned()),
     );
-    let Step::Apply { stage, objects, untried } = step(&[core, ipam]) else { panic!() };
+    let ProviderStep::Apply { stage, objects, untried } = step(&[core, ipam]) else { panic!() };
     assert_eq!((stage, objects, untried.len()), (InstallStage::Rights, vec![role("manager")], 0));
 }
 
@@ -245,7 +245,8 @@ fn an_upgrade_migrates_first_then_stops_what_it_remembers_then_waits_for_the_pod
     core.record = Some(noted(&[core.clone()]));
     assert_eq!(record(&mut core).phase, InstallPhase::Preparing);
     set(&mut core, &definition("boxes"), |seen| seen.going = vec!["v1alpha4".to_owned()]);
-    let migrate = Step::Migrate { definition: definition("boxes"), versions: vec!["v1alpha4".to_owned()] };
+    let migrate =
+        ProviderStep::Migrate { definition: definition("boxes"), versions: vec!["v1alpha4".to_owned()] };
     assert_eq!(step(&[core.clone()]), migrate);
     set(&mut core, &definition("boxes"), |seen| seen.going.clear());
 
@@ -254,7 +255,7 @@ fn an_upgrade_migrates_first_then_stops_what_it_remembers_then_waits_for_the_pod
         |replicas| vec![Stopped { namespace: "core".to_owned(), name: "core".to_owned(), replicas }];
     assert_eq!(remembered.stopped, stopped(1));
     core.record = Some(remembered);
-    assert_eq!(step(&[core.clone()]), Step::Scale(stopped(0)));
+    assert_eq!(step(&[core.clone()]), ProviderStep::Scale(stopped(0)));
     set(&mut core, &deployment("core"), |seen| {
         seen.replicas = Some(0);
         seen.pods = 1;
@@ -276,7 +277,7 @@ fn before_the_first_definition_changed_the_old_manager_comes_back() {
         vec![Stopped { namespace: "core".to_owned(), name: "core".to_owned(), replicas: 2 }];
     set(&mut core, &deployment("core"), |seen| seen.replicas = Some(0));
     core.wanted = DesiredProvider::Halted("its Secret is gone".to_owned());
-    assert_eq!(step(&[core.clone()]), Step::Scale(record(&mut core).stopped.clone()));
+    assert_eq!(step(&[core.clone()]), ProviderStep::Scale(record(&mut core).stopped.clone()));
     set(&mut core, &deployment("core"), |seen| seen.replicas = Some(2));
     let back = noted(&[core]);
     assert_eq!((back.phase, back.target, back.stopped.len()), (InstallPhase::Settled, None, 0));
@@ -321,7 +322,7 @@ fn webhooks_are_asked_when_all_is_available_and_the_next_provider_is_not_begun_b
     assert!(matches!(&decision.waits[&other.id], Wait::ForSet(why) if why.contains("goes first")));
 
     set(&mut core, &deployment("core"), |seen| seen.health = super::available());
-    let Step::Ask { webhooks: asked, then } = step(&[core, other]) else { panic!() };
+    let ProviderStep::Ask { webhooks: asked, then } = step(&[core, other]) else { panic!() };
     assert_eq!(asked, [webhooks("hooks")]);
     assert_eq!((then.phase, then.installed), (InstallPhase::Settled, Some(revision("v1.1.0", "two"))));
 }
@@ -333,7 +334,7 @@ fn what_is_not_rendered_any_more_goes_but_no_definition_and_nothing_of_another()
     core.wanted = components(two.clone(), &[deployment("core")]);
     core.record = Some(noted(&[core.clone()]));
     assert_eq!(record(&mut core).phase, InstallPhase::Applying);
-    let Step::Ask { then, .. } = step(&[core.clone()]) else { panic!() };
+    let ProviderStep::Ask { then, .. } = step(&[core.clone()]) else { panic!() };
     assert_eq!(then.phase, InstallPhase::Pruning);
     core.record = Some(*then);
     set(&mut core, &webhooks("hooks"), |seen| seen.is_own = false);
@@ -343,7 +344,7 @@ fn what_is_not_rendered_any_more_goes_but_no_definition_and_nothing_of_another()
         components(revision("v1.0.0", "x"), &[]),
     );
     let other = ProviderFacts { look: look([]), ..other };
-    assert_eq!(step(&[core.clone(), other.clone()]), Step::Delete(vec![role("manager")]));
+    assert_eq!(step(&[core.clone(), other.clone()]), ProviderStep::Delete(vec![role("manager")]));
     let taken = components(revision("v1.0.0", "x"), &[role("manager")]);
     let settled = noted(&[core, ProviderFacts { wanted: taken, ..other }]);
     let left: Vec<String> = settled.inventory.objects().iter().map(|object| object.name.clone()).collect();
@@ -358,13 +359,13 @@ fn a_provider_that_goes_takes_everything_along_but_definitions() {
     let mut gone = Vec::new();
     loop {
         match step(&[core.clone()]) {
-            Step::Delete(ids) => {
+            ProviderStep::Delete(ids) => {
                 for id in ids {
                     set(&mut core, &id, |seen| *seen = SeenObject::default());
                     gone.push(id.name);
                 }
             }
-            Step::Forget => break,
+            ProviderStep::Forget => break,
             other => panic!("{other:?}"),
         }
     }
@@ -381,6 +382,6 @@ fn objects_of_kinds_that_come_with_the_same_pass_are_tried_before_the_first_is_a
     set(&mut core, &own, |seen| seen.fit = ObjectFit::Later);
     core.record = Some(noted(&[core.clone()]));
     set(&mut core, &role("manager"), |seen| seen.fit = ObjectFit::Differs);
-    let Step::Apply { stage, untried, .. } = step(&[core]) else { panic!() };
+    let ProviderStep::Apply { stage, untried, .. } = step(&[core]) else { panic!() };
     assert_eq!((stage, untried), (InstallStage::Rights, vec![own]));
 }

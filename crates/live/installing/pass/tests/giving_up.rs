@@ -3,8 +3,8 @@
 use capstan_providers::ProviderKind;
 
 use super::super::{
-    DesiredProvider, GivenUp, InstallPhase, ObjectFit, ProviderFacts, ProviderRecord, SeenObject, Step,
-    Stopped, Wait, next,
+    DesiredProvider, GivenUp, InstallPhase, ObjectFit, ProviderFacts, ProviderRecord, ProviderStep,
+    SeenObject, Stopped, Wait, next,
 };
 use super::decisions::{noted, objects, record, set, to_be_upgraded};
 use super::{after, components, definition, deployment, facts, look, minute, provider, revision, role, same};
@@ -42,7 +42,7 @@ fn other() -> ProviderFacts {
 /// What is noted this many minutes after the first look.
 fn noted_after(minutes: i64, all: &[ProviderFacts]) -> ProviderRecord {
     match next(all, after(minutes)).step {
-        Some((_, Step::Note(record))) => *record,
+        Some((_, ProviderStep::Note(record))) => *record,
         other => panic!("{other:?}"),
     }
 }
@@ -80,7 +80,7 @@ fn after_the_first_definition_what_does_not_come_to_run_is_said_and_nobody_else_
     let mut late = unavailable(true);
     late.record = Some(ProviderRecord { waiting_since: Some(minute(0)), ..record(&mut late).clone() });
     set(&mut late, &deployment("core"), |seen| seen.health = super::available());
-    let Some((_, Step::Ask { then, .. })) = next(&[late], after(60)).step else { panic!() };
+    let Some((_, ProviderStep::Ask { then, .. })) = next(&[late], after(60)).step else { panic!() };
     assert_eq!((then.phase, then.waiting_since), (InstallPhase::Settled, None));
 }
 
@@ -106,19 +106,19 @@ fn before_it_what_does_not_come_to_run_gives_way_to_what_is_installed() {
         set(&mut core, &id, |seen| seen.fit = ObjectFit::Differs);
     }
     let step = |core: &ProviderFacts| next(&[core.clone(), other.clone()], after(10)).step.unwrap().1;
-    assert_eq!(step(&core), Step::Scale(vec![stopped(0)]));
+    assert_eq!(step(&core), ProviderStep::Scale(vec![stopped(0)]));
     set(&mut core, &deployment("core"), |seen| seen.replicas = Some(0));
     core.record = Some(noted_after(10, &[core.clone()]));
     assert_eq!(
         (record(&mut core).phase, record(&mut core).definitions_changed),
         (InstallPhase::Applying, false)
     );
-    let Step::Apply { objects: applied, .. } = step(&core) else { panic!() };
+    let ProviderStep::Apply { objects: applied, .. } = step(&core) else { panic!() };
     assert_eq!(applied, [role("manager")]);
     for id in objects() {
         set(&mut core, &id, |seen| *seen = same(&id));
     }
-    let Step::Ask { then, .. } = step(&core) else { panic!() };
+    let ProviderStep::Ask { then, .. } = step(&core) else { panic!() };
     assert_eq!(
         (then.phase, then.installed.clone()),
         (InstallPhase::Settled, Some(revision("v1.0.0", "one")))
@@ -133,7 +133,7 @@ fn before_it_what_does_not_come_to_run_gives_way_to_what_is_installed() {
     let decision = next(&[core.clone(), other.clone()], after(60));
     assert_eq!(decision.step.unwrap().0, other.id);
     set(&mut core, &role("manager"), |seen| seen.fit = ObjectFit::Differs);
-    let Some((_, Step::Apply { .. })) = next(&[core.clone()], after(60)).step else { panic!() };
+    let Some((_, ProviderStep::Apply { .. })) = next(&[core.clone()], after(60)).step else { panic!() };
     set(&mut core, &role("manager"), |seen| seen.fit = ObjectFit::Same);
 
     // Something else frees it; and asked for what is installed, it forgets what was given up.
@@ -160,7 +160,7 @@ fn old_pods_that_do_not_go_are_let_be() {
     for mut core in
         [goes_back(core.clone()), ProviderFacts { wanted: DesiredProvider::Halted("x".to_owned()), ..core }]
     {
-        let Some((_, Step::Scale(back))) = next(&[core.clone()], after(10)).step else { panic!() };
+        let Some((_, ProviderStep::Scale(back))) = next(&[core.clone()], after(10)).step else { panic!() };
         assert_eq!(back, [stopped(2)]);
         set(&mut core, &deployment("core"), |seen| seen.replicas = Some(2));
         let back = noted_after(10, &[core]);

@@ -7,7 +7,7 @@ use capstan_providers::ProviderKind;
 
 use super::super::{
     DesiredProvider, InstallPhase, InstallStage, ObjectFit, ObjectsLook, ProviderFacts, ProviderRecord,
-    Revision, SeenObject, Step, Stopped, is_definition, next,
+    ProviderStep, Revision, SeenObject, Stopped, is_definition, next,
 };
 use super::{after, available, components, definition, deployment, provider, revision, role, webhooks};
 use crate::applying::InventoryObject;
@@ -101,7 +101,7 @@ impl Cluster {
     }
 
     /// Performs a step, or as much of it as is done before the process is killed.
-    fn perform(&mut self, asked: &Asked, step: Step, most: usize) {
+    fn perform(&mut self, asked: &Asked, step: ProviderStep, most: usize) {
         let mut left = most;
         let mut may = || {
             let goes_on = left > 0;
@@ -109,13 +109,13 @@ impl Cluster {
             goes_on
         };
         match step {
-            Step::Note(record) | Step::Ask { then: record, .. } => {
+            ProviderStep::Note(record) | ProviderStep::Ask { then: record, .. } => {
                 if may() {
                     self.records.insert(asked.id(), *record);
                     self.writes += 1;
                 }
             }
-            Step::Migrate { definition, versions } => {
+            ProviderStep::Migrate { definition, versions } => {
                 if may()
                     && let Some(live) = self.objects.get_mut(&definition)
                 {
@@ -123,7 +123,7 @@ impl Cluster {
                     self.writes += 1;
                 }
             }
-            Step::Scale(deployments) => {
+            ProviderStep::Scale(deployments) => {
                 for Stopped { namespace, name, replicas } in deployments {
                     if may() {
                         let id = super::id("apps", "Deployment", &namespace, &name);
@@ -132,14 +132,14 @@ impl Cluster {
                     }
                 }
             }
-            Step::Apply { objects, .. } => {
+            ProviderStep::Apply { objects, .. } => {
                 for id in objects {
                     if may() {
                         self.apply(asked, &id);
                     }
                 }
             }
-            Step::Delete(objects) => {
+            ProviderStep::Delete(objects) => {
                 for id in objects {
                     if may() {
                         assert!(!is_definition(&id));
@@ -148,7 +148,7 @@ impl Cluster {
                     }
                 }
             }
-            Step::Forget => drop(self.records.remove(&asked.id())),
+            ProviderStep::Forget => drop(self.records.remove(&asked.id())),
         }
     }
 

@@ -16,7 +16,8 @@ use capstan_plan::merge::{AppliedBy, ClusterFacts, ReleaseSource, SourceFacts, S
 use capstan_plan::patch;
 use capstan_plan::settings::ConflictPolicy;
 use capstan_plan::upgrade::{
-    MergeSettings, OldSource, Overwrite, Planned, Reason, Request, Retarget, Versions, plan, to_json,
+    ChangeReason, MergeSettings, OldSource, Overwrite, PlannedUpgrade, Retarget, UpgradeRequest, Versions,
+    plan, to_json,
 };
 use capstan_yaml::{Node, Scalar, YamlFile, write};
 
@@ -46,7 +47,7 @@ pub(crate) fn check(data: &[u8]) {
         2 => OldSource::Unknown,
         _ => OldSource::Infer(&known),
     };
-    let request = Request {
+    let request = UpgradeRequest {
         cluster: &folder,
         old: from,
         new: &new.0,
@@ -97,7 +98,7 @@ fn folder(text: &str, applied: AppliedBy) -> ClusterFacts {
     }
 }
 
-fn twice_is_once(request: &Request<'_>, intended: &[FileChange]) {
+fn twice_is_once(request: &UpgradeRequest<'_>, intended: &[FileChange]) {
     let mut cluster = request.cluster.clone();
     for change in intended {
         cluster.base.retain(|file| file.path != change.path);
@@ -111,7 +112,7 @@ fn twice_is_once(request: &Request<'_>, intended: &[FileChange]) {
         }
     }
     cluster.base.sort_by(|a, b| a.path.cmp(&b.path));
-    let again = Request { cluster: &cluster, old: OldSource::Known(request.new), ..*request };
+    let again = UpgradeRequest { cluster: &cluster, old: OldSource::Known(request.new), ..*request };
     match plan(&again) {
         Ok(again) => {
             let more: Vec<&RepoPath> = again.intended.iter().map(|file| &file.path).collect();
@@ -135,7 +136,7 @@ fn whole(text: &str) -> Option<Node> {
     is_whole.then(|| root.clone())
 }
 
-fn untouched_stays(planned: &Planned, old: &str, new: &str) {
+fn untouched_stays(planned: &PlannedUpgrade, old: &str, new: &str) {
     // Each release has its own value of `OWN`.
     if old == new && !old.contains("OWN") {
         let changes = &planned.upgrade.changes;
@@ -146,7 +147,7 @@ fn untouched_stays(planned: &Planned, old: &str, new: &str) {
     if name(&old) != name(&new) {
         return;
     }
-    for change in planned.upgrade.changes.iter().filter(|change| change.reason == Reason::Release) {
+    for change in planned.upgrade.changes.iter().filter(|change| change.reason == ChangeReason::Release) {
         let value = |node: &Node, path: &FieldPath| node.at(path).map(Node::value);
         // The sides count a list's items each on its own: there the list is compared.
         let keys = change.path.steps().iter().take_while(|step| matches!(step, Step::Key(_)));

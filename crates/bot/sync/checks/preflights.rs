@@ -3,51 +3,70 @@
 use std::sync::Arc;
 
 use capstan_bot_core::checks::{
-    AnsweredQuestion, Asked, LiveQuestion, Preflights, QuestionAnswers, QuestionFacts, QuestionNeed, Subject,
-    ask, claimed, is_asked, live_inputs, preflights_in_words, tried,
+    AnsweredQuestion, CheckSubject, Comparison, LiveQuestion, PreflightNeed, Preflights, QuestionAnswers,
+    QuestionFacts, QuestionNeed, ask, claimed, is_asked, live_inputs, preflights_in_words, tried,
 };
 use capstan_bot_core::effects::{CHECK, KeptReport};
-use capstan_bot_core::facts::Reporters;
-use capstan_bot_core::planned::Planned;
-use capstan_bot_core::proposals::Step;
+use capstan_bot_core::facts::{Facts, Reporters, Scopes};
+use capstan_bot_core::planned::PlannedRun;
+use capstan_bot_core::proposals::DecisionStep;
 use capstan_bot_core::requests::Request;
 use capstan_kustomize::render::Folders;
 use capstan_live::agent::PreflightId;
-use capstan_live::agent::preflight::{Preflight, Standing};
+use capstan_live::agent::preflight::{Preflight, PreflightReply};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::CommitId;
 use capstan_plan::proposal::Scope;
+use capstan_plan::settings::RepositorySettings;
 use capstan_report::{Answer, MergeBasis, PreflightAnswered, Refusal, preflight_answer};
 use jiff::SignedDuration;
 use ulid::Ulid;
 
-use super::checks::{Comparisons, Judging};
-use super::{Run, SyncError};
+use super::super::SyncError;
+use super::super::heads::Heads;
+use super::super::people::People;
+use super::super::planning::TreePlanner;
+use super::Judging;
+use super::comparing::{Comparisons, TestMerges};
 use crate::agents::{Reconcilers, content};
 use capstan_fleet::planner::{Planner, PlannerFailed};
-use capstan_ports::{CodeHostError, Permission, PreflightRecord, PullRequest};
+use capstan_ports::{Clock, CodeHost, Hints, PreflightRecord, PullRequest, Records};
 
-impl Run<'_> {
+/// Asks live clusters.
+#[derive(Clone, Copy)]
+pub(in super::super) struct LivePreflights<'a> {
+    pub(in super::super) host: &'a dyn CodeHost,
+    pub(in super::super) records: &'a dyn Records,
+    pub(in super::super) clock: &'a dyn Clock,
+    pub(in super::super) reconcilers: Option<&'a Reconcilers>,
+    pub(in super::super) facts: &'a Facts,
+    pub(in super::super) hints: &'a Hints,
+    pub(in super::super) heads: Heads<'a>,
+    pub(in super::super) planner: TreePlanner<'a>,
+    pub(in super::super) merges: TestMerges<'a>,
+}
+
+impl LivePreflights<'_> {
     /// The live clusters' answers about the merge result of a head; asks them if they were not asked yet.
     /// `None` while GitHub computes its test merge.
     ///
     /// Heads of merge groups are handled as those of pull requests are. Reconcilers apply only the default
     /// branch, so they are not asked about changes of another one. They are not asked about a conflict
     /// either: there is no merge, and the head alone will never be applied.
-    pub(super) async fn preflights(
+    pub(super) async fn of_subjects(
         self,
-        subjects: &[Subject],
+        subjects: &[CheckSubject],
         open: &[PullRequest],
         judging: Judging<'_>,
         seen: &mut Comparisons,
     ) -> Result<Option<Preflights>, SyncError> {
         const NONE: Option<Preflights> = Some(Preflights::NONE);
         let Judging { settings, scopes, reporters, .. } = judging;
-        let Some(Reconcilers { records, notifier }) = &self.ports.reconcilers else { return Ok(NONE) };
+        let Some(Reconcilers { records, notifier }) = self.reconcilers else { return Ok(NONE) };
         if reporters.managed_by.is_empty() {
             return Ok(NONE);
         }
-        let default_branch = &self.repository.default_branch;
+        let default_branch = &self.facts.repository.default_branch;
         let Some((subject, tried)) = tried(subjects, open, default_branch) else { return Ok(NONE) };
         let touched = self.touched_by_merge_of(subject, (settings, scopes), seen).await?;
         let Some((touched, merge)) = touched else {
@@ -56,34 +75,34 @@ impl Run<'_> {
         if touched.is_empty() {
             return Ok(NONE);
         }
-        let claimed = claimed(self.scopes_of(&merge.after, settings).await?, &touched, reporters);
+        let claimed = claimed(self.planner.scopes_of(&merge.after, settings).await?, &touched, reporters);
         if claimed.is_empty() {
             return Ok(NONE);
         }
         // A test merge with an older tip: GitHub makes another one.
         let is_older = merge.basis == MergeBasis::Merge && merge.base != self.facts.base.commit;
         let mut preflights = Preflights { all: Vec::new(), is_settled: !is_older };
-        let known = records.preflights_of_head(self.repository.id, tried.head()).await?;
+        let known = records.preflights_of_head(self.facts.repository.id, tried.head()).await?;
         for (uid, (name, scopes)) in claimed {
             let clusters: Vec<ClusterId> = scopes.keys().cloned().collect();
             let way = (merge.basis, default_branch.as_str());
             let mode = settings.preflight.mode;
             let asked = is_asked(reporters, (&name, &uid), way, &clusters, mode);
             let standing = match (asked, PreflightId::parse(&Ulid::generate().to_string())) {
-                (Asked::Silently, _) => None,
-                (Asked::No(why), _) => Some(Standing::NotAsked(why)),
-                (Asked::Yes, Err(_)) => Some(Standing::Unanswered),
-                (Asked::Yes, Ok(id)) => {
+                (PreflightNeed::Silently, _) => None,
+                (PreflightNeed::No(why), _) => Some(PreflightReply::NotAsked(why)),
+                (PreflightNeed::Yes, Err(_)) => Some(PreflightReply::Unanswered),
+                (PreflightNeed::Yes, Ok(id)) => {
                     let tree = Arc::clone(&merge.after);
                     let folders: Vec<Folders> = scopes.values().map(Scope::folders).collect();
                     let made_of = move |planner: &dyn Planner| {
                         let made_of = planner.made_of(tree, &folders)?;
                         Ok::<_, PlannerFailed>(content(&folders.into_iter().zip(made_of).collect::<Vec<_>>()))
                     };
-                    let content = self.ask_planner(made_of).await??;
+                    let content = self.planner.ask(made_of).await??;
                     let question = LiveQuestion {
                         id: &id,
-                        repository: self.repository.id,
+                        repository: self.facts.repository.id,
                         tried,
                         commit: &merge.commit,
                         uid: &uid,
@@ -111,6 +130,30 @@ impl Run<'_> {
         Ok(Some(preflights))
     }
 
+    /// The clusters that a merge of a head would change, including those that it adds, and their inputs after
+    /// it. Changes of the default branch since the head was made do not count. `None` while GitHub computes
+    /// its test merge.
+    async fn touched_by_merge_of(
+        self,
+        pull: &CheckSubject,
+        (settings, scopes): (&RepositorySettings, &Scopes),
+        seen: &mut Comparisons,
+    ) -> Result<Option<(Vec<ClusterId>, Comparison)>, SyncError> {
+        let base = self.heads.commits.required_snapshot(&pull.base_tip).await?;
+        let head = self.heads.commits.required_snapshot(&pull.head).await?;
+        let there = self.planner.scopes_with(scopes, &head.tree, settings).await?;
+        if self.planner.touched(&base.tree, &head.tree, &there).await?.is_empty() {
+            let basis = MergeBasis::Merge;
+            let commit = pull.head.clone();
+            let (before, after) = (base.tree, head.tree);
+            let nothing = Comparison { before, base: base.commit, after, commit, basis };
+            return Ok(Some((Vec::new(), nothing)));
+        }
+        let Some(comparison) = self.merges.comparison(pull, seen).await? else { return Ok(None) };
+        let clusters = self.planner.touched(&comparison.before, &comparison.after, &there).await?;
+        Ok(Some((clusters, comparison)))
+    }
+
     /// What the live clusters' part of a head's report depends on, besides base and head; `None` where that
     /// may change by itself.
     pub(super) async fn live_inputs(
@@ -118,29 +161,29 @@ impl Run<'_> {
         reporters: &Reporters,
         head: &CommitId,
     ) -> Result<Option<String>, SyncError> {
-        let Some(Reconcilers { records, .. }) = &self.ports.reconcilers else {
+        let Some(Reconcilers { records, .. }) = self.reconcilers else {
             return Ok(Some(String::new()));
         };
         if reporters.managed_by.is_empty() {
             return Ok(Some(String::new()));
         }
-        let known = records.preflights_of_head(self.repository.id, head).await?;
-        Ok(live_inputs(reporters, &known, self.ports.clock.now()))
+        let known = records.preflights_of_head(self.facts.repository.id, head).await?;
+        Ok(live_inputs(reporters, &known, self.clock.now()))
     }
 
     /// The answer to `preflight`: who is asked for which clusters, and why the others have nobody to ask.
-    pub(super) async fn preflight_text(
+    pub(in super::super) async fn answer(
         self,
         request: &Request,
-        planned: Planned<'_>,
+        planned: PlannedRun<'_>,
     ) -> Result<Answer, SyncError> {
         let Some(pull) = &request.pull else {
             let text = "This is an issue: comment on a pull request.\n";
             return Ok(Answer::refused(Refusal::NothingThere, text));
         };
-        let default_branch = &self.repository.default_branch;
-        let Planned { settings, scopes, plans, reporters, .. } = planned;
-        let subject = self.subject(pull).await?;
+        let default_branch = &self.facts.repository.default_branch;
+        let PlannedRun { settings, scopes, plans, reporters, .. } = planned;
+        let subject = self.merges.subjects.subject(pull).await?;
         if subject.base_branch != *default_branch {
             return Ok(preflight_answer(&PreflightAnswered::OtherBranch { default_branch }));
         }
@@ -150,7 +193,7 @@ impl Run<'_> {
             return Ok(preflight_answer(&PreflightAnswered::NotYet));
         };
         let judging = Judging { settings, scopes, reporters, plans: Some(plans) };
-        let asked = self.preflights(&[subject], &self.facts.open, judging, &mut seen).await?;
+        let asked = self.of_subjects(&[subject], &self.facts.open, judging, &mut seen).await?;
         let Some(asked) = asked else {
             return Ok(preflight_answer(&PreflightAnswered::NotYet));
         };
@@ -163,35 +206,28 @@ impl Run<'_> {
         question: LiveQuestion<'_>,
         known: Option<&PreflightRecord>,
     ) -> Result<AnsweredQuestion, SyncError> {
-        let (host, head) = (&self.ports.host, question.tried.head());
-        let own = host.bot_login().await?;
-        let (is_asked_again, now) = (self.is_asked_again(head), self.ports.clock.now());
+        let head = question.tried.head();
+        let own = self.host.bot_login().await?;
+        let (is_asked_again, now) = (self.hints.wants_check(head), self.clock.now());
         let of = QuestionFacts { question, known, is_asked_again, own: &own, now };
         let mut answers = QuestionAnswers::default();
         loop {
             let need = match ask(of, &answers) {
-                Step::Decided(answered) => return Ok(answered),
-                Step::Ask(need) => need,
+                DecisionStep::Decided(answered) => return Ok(answered),
+                DecisionStep::Ask(need) => need,
             };
             match need {
                 QuestionNeed::UnderWay => {
-                    let record = self.ports.records.check(self.repository.id, head, CHECK).await?;
+                    let record = self.records.check(self.facts.repository.id, head, CHECK).await?;
                     let kept = record.map(|record| KeptReport::read(&record.content));
                     answers.under_way = Some(kept.is_some_and(|kept| kept.output.is_pending()));
                 }
                 QuestionNeed::Pushes(branch) => {
-                    answers.pushes = Some(match host.pushes(self.repository, branch).await {
-                        Ok(pushes) => Some(pushes),
-                        Err(CodeHostError::NotFound { .. } | CodeHostError::Forbidden { .. }) => None,
-                        Err(error) => return Err(error.into()),
-                    });
+                    answers.pushes = Some(self.heads.pushes(branch).await?);
                 }
                 QuestionNeed::Permission(actor) => {
-                    answers.permission = Some(match host.permission(self.repository, &actor).await {
-                        Ok(permission) => permission,
-                        Err(CodeHostError::NotFound { .. }) => Permission::None,
-                        Err(error) => return Err(error.into()),
-                    });
+                    let mut people = People::of(self.host, &self.facts.repository);
+                    answers.permission = Some(people.permission_or_none(&actor).await?);
                 }
             }
         }

@@ -1,19 +1,22 @@
 //! Opening a snapshot: its settings, its layout, and what is remembered of earlier looks at it.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use capstan_kustomize::render::EditedTree;
+use capstan_model::file_change::FileChange;
 use capstan_model::finding::FileError;
 use capstan_model::tree::Tree;
 use capstan_plan::layout::{self, Layout};
 use capstan_plan::settings::RepositorySettings;
-use capstan_plan::upgrade::Overwrite;
 use jiff::civil::Date;
 
-use super::fleet_inputs::ReleasesIn;
-use super::instructions::AllInstructions;
-use super::releases::Home;
-use super::{Fleet, PlanCache, Shared, read_settings};
+use super::Fleet;
+use crate::generator::fleet_inputs::ReleasesIn;
+use crate::generator::home::Home;
+use crate::generator::plan_cache::PlanCache;
+use crate::generator::settings_file::read_settings;
+use crate::generator::shared::Shared;
+use crate::generator::supplement::Supplement;
 
 impl Fleet {
     /// Reads the settings of a snapshot and finds its releases and clusters. `today` (UTC) is what
@@ -89,22 +92,23 @@ impl Fleet {
     ) -> Self {
         Self {
             tree,
-            past: BTreeMap::new(),
             releases: Home::of(&settings),
             settings,
             has_settings_file,
             layout,
+            today,
+            wide: Arc::default(),
             shared,
+            supplement: Supplement::default(),
             known: None,
             plan_cache: None,
-            provided: BTreeMap::new(),
-            instructions: AllInstructions::default(),
-            overwrite: Overwrite::default(),
-            unread: BTreeSet::new(),
-            names: BTreeMap::new(),
-            supplies: Arc::default(),
-            wide: Arc::default(),
-            today,
         }
+    }
+
+    /// The same fleet with files that are not written, none of which belongs to a release. Nothing is given for it.
+    pub(in crate::generator) fn with_files(&self, files: &[FileChange]) -> Self {
+        let tree: Arc<dyn Tree> = Arc::new(EditedTree::new(Arc::clone(&self.tree), files));
+        let after = Self::with_settings(tree, self.settings.clone(), self.has_settings_file, self.today);
+        Self { releases: self.releases.clone(), shared: Arc::clone(&self.shared), ..after }
     }
 }

@@ -2,28 +2,28 @@
 
 use jiff::Timestamp;
 
-use super::asked::Subject;
+use super::asked::CredentialSubject;
 use super::purpose::Purpose;
-use super::step::{Written, WrittenState};
-use super::trouble::Trouble;
+use super::step::{CredentialRecord, WrittenState};
+use super::trouble::CredentialError;
 use crate::resources::{CloudCredentialsStatus, ConditionStatus, PublishedSecret};
 
 /// A cluster's two credentials at the end of a look, each with whether it was made in it.
 #[derive(Debug, Clone, Default)]
 pub struct Turn {
     /// What each Secret says; `None` where there is none, or one that says nothing.
-    pub kept: Vec<(Purpose, Option<Written>)>,
+    pub kept: Vec<(Purpose, Option<CredentialRecord>)>,
     /// Those that were made just now.
     pub new: Vec<Purpose>,
     /// Why it ended early.
-    pub trouble: Option<Trouble>,
+    pub trouble: Option<CredentialError>,
     /// Whether anything was due that is not done.
     pub is_due: bool,
 }
 
 impl Turn {
     /// What a Secret says by now.
-    pub fn set(&mut self, purpose: Purpose, written: Option<Written>) {
+    pub fn set(&mut self, purpose: Purpose, written: Option<CredentialRecord>) {
         self.kept.retain(|(known, _)| *known != purpose);
         self.kept.push((purpose, written));
     }
@@ -32,7 +32,8 @@ impl Turn {
     pub fn valid_until(&self, now: Timestamp) -> Option<Timestamp> {
         let end = |purpose: Purpose| {
             let (_, written) = self.kept.iter().find(|(known, _)| *known == purpose)?;
-            let serves = |one: &&Written| one.state == WrittenState::AsWished && now < one.expires_at;
+            let serves =
+                |one: &&CredentialRecord| one.state == WrittenState::AsWished && now < one.expires_at;
             written.as_ref().filter(serves).map(|one| one.expires_at)
         };
         let ends: Option<Vec<Timestamp>> = Purpose::ALL.into_iter().map(end).collect();
@@ -42,7 +43,7 @@ impl Turn {
     /// The status and reason of the condition, and its message; `None` where nothing is to be said.
     pub fn condition(
         &self,
-        subject: &Subject,
+        subject: &CredentialSubject,
         now: Timestamp,
     ) -> Option<(ConditionStatus, &'static str, String)> {
         match (&self.trouble, self.valid_until(now)) {
@@ -57,7 +58,7 @@ impl Turn {
         }
     }
 
-    fn published(&self, subject: &Subject) -> String {
+    fn published(&self, subject: &CredentialSubject) -> String {
         let one = |purpose: Purpose| {
             let (_, written) = self.kept.iter().find(|(known, _)| *known == purpose)?;
             let written = written.as_ref()?;
@@ -74,7 +75,7 @@ impl Turn {
     /// What is remembered: of a Secret that is gone what it held before.
     pub fn status(
         &self,
-        subject: &Subject,
+        subject: &CredentialSubject,
         before: Option<&CloudCredentialsStatus>,
     ) -> Option<CloudCredentialsStatus> {
         let one = |purpose: Purpose| {
@@ -118,8 +119,8 @@ mod tests {
         Timestamp::from_second(second).unwrap()
     }
 
-    fn written(expires: i64, state: WrittenState) -> Option<Written> {
-        Some(Written {
+    fn written(expires: i64, state: WrittenState) -> Option<CredentialRecord> {
+        Some(CredentialRecord {
             current: "c1".to_owned(),
             user: "ops".to_owned(),
             issued_at: at(0),
@@ -129,14 +130,14 @@ mod tests {
         })
     }
 
-    fn subject() -> Subject {
+    fn subject() -> CredentialSubject {
         let opened = CloudCredentialsSpec {
             clusters: vec!["**".to_owned()],
             cloud: "corp".to_owned(),
             secret_ref: SecretRef { namespace: "capstan-system".to_owned(), name: "maker".to_owned() },
             lifetime_seconds: 2_592_000,
         };
-        Subject { opened, namespace: "my-org".to_owned(), cluster: "peu01".to_owned() }
+        CredentialSubject { opened, namespace: "my-org".to_owned(), cluster: "peu01".to_owned() }
     }
 
     #[test]
@@ -145,7 +146,7 @@ mod tests {
         use WrittenState::{AsWished, Outdated};
         let good = || written(100, AsWished);
         let late = || written(60, AsWished);
-        let trouble = || Some(Trouble::here("Forbidden", "may not write it"));
+        let trouble = || Some(CredentialError::here("Forbidden", "may not write it"));
         let not_renewed = "not renewed: may not write it. What is published is valid until";
         let both = "Secrets in my-org: peu01-cloud-config until 1970-01-01T00:01:40Z, \
                     peu01-cloud-controllers until 1970-01-01T00:01:40Z";

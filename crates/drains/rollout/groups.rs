@@ -1,0 +1,62 @@
+//! Which machines come and leave now: each group has its own surge, and groups roll in the plan's order.
+
+use std::collections::BTreeSet;
+
+use super::SimulatedRollout;
+use crate::selector::number;
+
+/// How far a group is.
+#[derive(Default, Clone, Copy)]
+pub(super) struct GroupProgress {
+    pub(super) started: usize,
+    pub(super) left: usize,
+    pub(super) come: usize,
+}
+
+impl<'a> SimulatedRollout<'a> {
+    /// New machines join, and others begin to leave, as far as the groups allow.
+    pub(super) fn advance_groups(&mut self, daemon_sets: &BTreeSet<(&'a str, &'a str)>) -> bool {
+        let mut active = self.plan.side_by_side.max(1);
+        let mut first_new = self.workload.nodes.len();
+        let mut moved = false;
+        for (at, group) in self.plan.groups.iter().enumerate() {
+            let mut progress = self.groups[at];
+            if active > 0 && progress.left < group.leave.len() {
+                active -= 1;
+                let (surge, unavailable) = match (group.surge, group.unavailable) {
+                    (0, 0) => (1, 0),
+                    both => both,
+                };
+                while progress.come < group.come.min(surge + progress.left) {
+                    self.join(number(first_new + progress.come));
+                    progress.come += 1;
+                    moved = true;
+                    // The next machine leaves when this one is ready, so pods without a node come first.
+                    self.place_all(Vec::new());
+                }
+                let all_came = progress.come == group.come;
+                let may_start = if all_came { group.leave.len() } else { progress.come + unavailable };
+                while progress.started < may_start.min(group.leave.len()) {
+                    let machine = &group.leave[progress.started];
+                    self.begin(at, machine, daemon_sets);
+                    progress.started += 1;
+                    moved = true;
+                }
+                self.groups[at] = progress;
+            }
+            first_new += group.come;
+        }
+        moved
+    }
+
+    fn join(&mut self, node: u32) {
+        self.places.join(node);
+        let daemons = std::mem::take(&mut self.daemons);
+        self.places.reserve(node, &daemons);
+        self.daemons = daemons;
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.groups.iter().zip(&self.plan.groups).all(|(progress, group)| progress.left == group.leave.len())
+    }
+}
