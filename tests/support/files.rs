@@ -24,11 +24,10 @@ impl Files {
         files.sort();
         let entries = files
             .iter()
-            .enumerate()
-            .map(|(index, (path, _))| TreeEntry {
+            .map(|(path, content)| TreeEntry {
                 path: RepoPath::parse(path).unwrap(),
                 kind: EntryKind::File,
-                blob: BlobId::parse(&format!("{index:040x}")).unwrap(),
+                blob: blob_id(content),
             })
             .collect();
         Self { entries, contents: files.into_iter().map(|(_, bytes)| bytes.into()).collect() }
@@ -62,4 +61,10 @@ impl Tree for Files {
         let hex: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
         (!files.is_empty()).then(|| TreeId::parse(&hex).unwrap())
     }
+}
+
+/// As in Git, equal contents have the same id.
+fn blob_id(content: &[u8]) -> BlobId {
+    let hex: String = Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect();
+    BlobId::parse(&hex[..40]).unwrap()
 }

@@ -136,6 +136,10 @@ fn the_audit_trail_names_what_became_of_each_command() {
         let ticked = tick(0, "ada", &id("gauss/peu01"), None, text);
         assert_eq!(audited(&facts, &case.scopes, &ticked, &[])[0].entries[0].detail, detail);
     }
+    // Anybody may write a comment on a public repository.
+    let long = asked(&format!("/capstan keep Kind/{} /spec", "x".repeat(60_000)));
+    let expected = format!("keep Kind/{} …, comment 5 on #3 at {}", "x".repeat(190), "a".repeat(40));
+    assert_eq!(audited(&facts, &case.scopes, &long, &[])[0].entries[0].detail, expected);
     let answer = [Answer::refused(Refusal::NothingThere, "There is no campaign `b`.\n")];
     let one = &audited(&facts, &case.scopes, &of_page("/capstan campaign stop"), &answer)[0];
     let expected = "campaign stop, page-1 on Capstan's page: There is no campaign `b`. See `capstan help troubleshooting#on-a-pull-request`.";

@@ -1,6 +1,7 @@
 //! Whether a request is answered now, and what the audit trail says of it.
 
 use capstan_facts::AuditEntry;
+use capstan_model::wording;
 use capstan_plan::command::{CommandError, Hearing};
 use capstan_plan::proposal::ProposalId;
 use capstan_plan::verbs::{Command, Verb};
@@ -14,6 +15,9 @@ use crate::requests::{DashboardWrite, Request, RequestId, RequestOrigin};
 
 /// Characters of an answer in the audit trail.
 const MOST_SAID: usize = 400;
+
+/// Characters of a command in the audit trail.
+const MOST_WRITTEN: usize = 200;
 
 /// Whether a request is answered now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,7 +114,8 @@ pub fn audited(facts: &Facts, scopes: &Scopes, request: &Request, answers: &[Ans
                 (command.verb().word(), action, facts.proposals_of(scopes, request, command))
             }
         };
-        let given = command.as_ref().map_or_else(CommandError::written, ToString::to_string);
+        let written = command.as_ref().map_or_else(CommandError::written, ToString::to_string);
+        let given = shortened(&written);
         let entry = |proposal: Option<ProposalId>| AuditEntry {
             repository: facts.repository.id,
             proposal,
@@ -133,4 +138,12 @@ pub fn audited(facts: &Facts, scopes: &Scopes, request: &Request, answers: &[Ans
         AuditedCommand { word, action, place: place.clone(), head: head.to_owned(), entries }
     };
     request.commands.iter().enumerate().map(one).collect()
+}
+
+/// A command as people wrote it, for the audit trail: anybody may comment on a public repository.
+fn shortened(command: &str) -> String {
+    let mut left = command.chars();
+    let kept: String = left.by_ref().take(MOST_WRITTEN).collect();
+    let kept = wording::in_one_line(&kept);
+    if left.next().is_some() { format!("{kept} …") } else { kept }
 }

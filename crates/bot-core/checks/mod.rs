@@ -47,6 +47,8 @@ pub use self::questions::{
     QuestionNeed, ask, claimed, preflights_in_words, tried,
 };
 pub use self::remarks::{remarks_of, verdict_of};
-pub use self::subject::{CheckSubject, QUEUE_PREFIX, base_of_group, by_head, subject_of, subject_of_group};
+pub use self::subject::{
+    CheckSubject, QUEUE_PREFIX, base_commit_of_group, base_of_group, by_head, subject_of, subject_of_group,
+};
 pub use self::touching::{TouchFacts, TouchNeed, touches};
 pub use self::tree_status::{tree_status, tree_status_without_settings};

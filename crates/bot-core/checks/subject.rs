@@ -87,6 +87,12 @@ pub fn base_of_group(group: &BranchHead) -> Option<&str> {
     Some(name.rsplit_once('/')?.0)
 }
 
+/// The commit that a merge group was made on, which GitHub writes at the end of its branch's name.
+pub fn base_commit_of_group(group: &BranchHead) -> Option<CommitId> {
+    let (_, commit) = group.branch.strip_prefix(QUEUE_PREFIX)?.rsplit_once('-')?;
+    CommitId::parse(commit).ok()
+}
+
 /// A merge group as a subject, on a branch with that tip.
 pub fn subject_of_group(
     facts: &Facts,

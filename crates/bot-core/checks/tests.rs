@@ -135,11 +135,15 @@ fn a_merge_group_is_for_the_branch_in_its_name() {
     ] {
         let group = BranchHead { branch: branch.to_owned(), commit: commit('a') };
         assert_eq!(base_of_group(&group), base, "{branch}");
+        assert_eq!(base_commit_of_group(&group), None, "{branch} names no commit");
         let Some(base) = base else { continue };
         let subject = subject_of_group(&facts, &group, (base, commit('1')));
         let expected = if base == "main" { Way::Straight } else { Way::Aside(base.to_owned()) };
         assert_eq!((subject.pull, subject.way, subject.seen_base), (None, expected, commit('1')));
     }
+    let name = format!("gh-readonly-queue/a-b/pr-7-{}", commit('b'));
+    let group = BranchHead { branch: name, commit: commit('a') };
+    assert_eq!(base_commit_of_group(&group), Some(commit('b')));
 }
 
 #[test]

@@ -121,7 +121,7 @@ impl ComponentSupply<'_> {
         Ok(BTreeMap::new())
     }
 
-    /// TargetPlans every target, and those that lack components again, once these are known or it is known why they
+    /// Plans every target, and those that lack components again, once these are known or it is known why they
     /// are not.
     pub(super) async fn plan(
         self,

@@ -332,7 +332,7 @@ impl Run<'_> {
         Ok((ending.and(later).and(checked).and(answered), afterwards))
     }
 
-    /// TargetPlans every target with the decisions, and once more if a decision depends on a plan. The inner error
+    /// Plans every target with the decisions, and once more if a decision depends on a plan. The inner error
     /// says why the repository as a whole exceeds the limits.
     async fn plan(
         self,

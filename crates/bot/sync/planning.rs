@@ -142,7 +142,7 @@ impl TreePlanner<'_> {
     }
 }
 
-/// TargetPlans every target; the inner error says why the repository as a whole exceeds the limits.
+/// Plans every target; the inner error says why the repository as a whole exceeds the limits.
 pub(super) async fn plan_all(
     fleet: Box<dyn OpenFleet>,
 ) -> Result<(Result<TargetPlans, String>, Box<dyn OpenFleet>), SyncError> {

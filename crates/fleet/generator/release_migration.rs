@@ -9,7 +9,7 @@ use capstan_kustomize::conversion::versions_after;
 use capstan_kustomize::schema::Schemas;
 use capstan_model::file_change::FileChange;
 use capstan_model::finding::{Finding, Place, rules};
-use capstan_model::ids::{ClusterId, Provider};
+use capstan_model::ids::{ClusterId, Provider, ReleaseId};
 use capstan_model::target::{Target, TargetKind};
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_plan::flux::PostBuild;
@@ -45,15 +45,18 @@ pub fn migrate_releases(fleet: &Fleet, wanted: &[WantedVersion]) -> Vec<(Cluster
     newest.values().filter_map(plan).collect()
 }
 
-/// The folder of the next patch version of a release that nothing is in yet.
+/// The folder of the next patch version of a release that nothing is in yet, and that no archived release has as its id.
 fn next_version(fleet: &Fleet, release: &Release) -> Option<RepoPath> {
     let (tree, version) = (fleet.releases_tree(), &release.version);
     let prefix = if release.folder.name().starts_with('v') { "v" } else { "" };
     let parent = release.folder.parent()?;
-    (version.patch() + 1..).find_map(|patch| {
+    let layout = fleet.releases_layout();
+    (version.patch().checked_add(1)?..).find_map(|patch| {
         let name = format!("{prefix}{}.{}.{patch}", version.major(), version.minor());
         let folder = parent.join(&name).ok()?;
-        tree.entries_in(&folder).is_empty().then_some(folder)
+        let id = ReleaseId::from_path(folder.as_str());
+        let is_known = layout.releases.iter().any(|known| known.id == id);
+        (!is_known && tree.entries_in(&folder).is_empty()).then_some(folder)
     })
 }
 

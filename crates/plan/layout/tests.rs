@@ -487,7 +487,9 @@ metadata: {name: two}
 ---
 {apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: web}}
 ---
-{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: web, namespace: us}}
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: Cluster
+metadata: {name: web, namespace: us}
 ";
     let files =
         [("a/pair/base/c.yaml", two), ("a/alone/base/c.yaml", CLUSTER), ("a/twins/base/c.yaml", of_one_name)];

@@ -205,6 +205,7 @@ campaigns:
 mode: foo
 ";
         let expected = [
+            ".capstan.yaml:2:3: `policy`: there is no rule `rules`",
             ".capstan.yaml:3:5: `policy.rules` must be error, warning or off, found a mapping",
             ".capstan.yaml:6:13: `campaigns[0].timeZone`",
             ".capstan.yaml:8:21: `campaigns[0].waves[0].soak`",

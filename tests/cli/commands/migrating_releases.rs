@@ -52,3 +52,12 @@ fn the_newest_release_of_a_provider_gets_a_version_beside_it() {
     let plan = sandbox.capstan(&["migrate", "--new-releases", "--to", "v1beta2", "-o", "json"]).json(0);
     assert_eq!(plan[0]["files"], json!([]));
 }
+
+#[test]
+fn a_new_version_takes_no_id_of_an_archived_release() {
+    let sandbox = sandbox();
+    sandbox.write("openstack/archived/v1.1.1/base/cluster.yaml", OLD);
+    sandbox.capstan(&["migrate", "--new-releases", "--to", "v1beta2", "--write"]).ended(0);
+    assert_eq!(sandbox.read("openstack/v1.1.2/base/cluster.yaml"), NEW);
+    assert!(!sandbox.files().keys().any(|path| path.starts_with("openstack/v1.1.1/")));
+}

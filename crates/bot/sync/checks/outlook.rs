@@ -27,7 +27,7 @@ use capstan_fleet::planner::{OpenFailed, PlanResults, PlannerFailed};
 /// The plans of some clusters, or why there are none, as a sentence.
 type PlansOf = Result<ReleasePlans, String>;
 
-/// PlanResults clusters at other trees than the tip of the default branch.
+/// Plans clusters at other trees than the tip of the default branch.
 #[derive(Clone, Copy)]
 pub(in super::super) struct Outlooks<'a> {
     pub(in super::super) planner: TreePlanner<'a>,

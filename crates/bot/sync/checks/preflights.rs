@@ -16,6 +16,7 @@ use capstan_live::agent::PreflightId;
 use capstan_live::agent::preflight::{Preflight, PreflightReply};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::CommitId;
+use capstan_plan::command::Push;
 use capstan_plan::proposal::Scope;
 use capstan_plan::settings::RepositorySettings;
 use capstan_report::{Answer, MergeBasis, PreflightAnswered, Refusal, preflight_answer};
@@ -30,7 +31,7 @@ use super::Judging;
 use super::comparing::{Comparisons, TestMerges};
 use crate::agents::{Reconcilers, content};
 use capstan_fleet::planner::{Planner, PlannerFailed};
-use capstan_ports::{Clock, CodeHost, Hints, PreflightRecord, PullRequest, Records};
+use capstan_ports::{Clock, CodeHost, CodeHostError, Hints, PreflightRecord, PullRequest, Records};
 
 /// Asks live clusters.
 #[derive(Clone, Copy)]
@@ -223,13 +224,22 @@ impl LivePreflights<'_> {
                     answers.under_way = Some(kept.is_some_and(|kept| kept.output.is_pending()));
                 }
                 QuestionNeed::Pushes(branch) => {
-                    answers.pushes = Some(self.heads.pushes(branch).await?);
+                    answers.pushes = Some(self.pushes(branch).await?);
                 }
                 QuestionNeed::Permission(actor) => {
                     let mut people = People::of(self.host, &self.facts.repository);
-                    answers.permission = Some(people.permission_or_none(&actor).await?);
+                    answers.permission = Some(people.permission(&actor).await?);
                 }
             }
+        }
+    }
+
+    /// Who pushed to a branch. An answer that makes no sense is an error and is asked for again: what is found here is
+    /// remembered for the head.
+    async fn pushes(self, branch: &str) -> Result<Option<Vec<Push>>, SyncError> {
+        match self.host.pushes(&self.facts.repository, branch).await {
+            Err(CodeHostError::NotFound { .. } | CodeHostError::Forbidden { .. }) => Ok(None),
+            pushes => Ok(Some(pushes?)),
         }
     }
 }

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use capstan_bot_core::checks::{CheckSubject, base_of_group, by_head, subject_of, subject_of_group};
+use capstan_bot_core::checks::{
+    CheckSubject, base_commit_of_group, base_of_group, by_head, subject_of, subject_of_group,
+};
 use capstan_bot_core::facts::Facts;
 use capstan_model::tree::CommitId;
 use capstan_plan::proposal::{Stack, Way};
@@ -89,7 +91,8 @@ impl CheckSubjects<'_> {
             let Some(base_branch) = base_of_group(group) else { continue };
             // Commits of another branch's queue are based on its tip, or on another group.
             let tip = self.tip_of(base_branch, &mut tips).await?;
-            let base_tip = tip.unwrap_or_else(|| self.facts.base.commit.clone());
+            // A group is never compared with a branch that it does not go into.
+            let Some(base_tip) = tip.or_else(|| base_commit_of_group(group)) else { continue };
             subjects.push(subject_of_group(self.facts, group, (base_branch, base_tip)));
         }
         Ok(by_head(subjects))

@@ -31,7 +31,7 @@ use crate::generator::NotPossible;
 /// A question. Each holds all that its answer depends on, so that any process may answer it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum PlannerRequest {
-    /// What is there? Answered by [`Response::OpenedFleet`], [`Response::BadSettings`] or
+    /// What is there? Answered by [`Response::Opened`], [`Response::BadSettings`] or
     /// [`Response::ReleasesRefused`].
     Open(FleetRequest),
     /// What every source brings to every target; answered by [`Response::Planned`] for each.

@@ -240,10 +240,13 @@ fn selectors_whose_expressions_are_large() {
 
 #[test]
 fn files_that_hold_much_to_read_and_nothing_else() {
-    let comments = format!("#{}\n", "x".repeat((4 << 20) - 2));
     let names: Vec<String> = (0..40).map(|number| format!("{number}.yaml")).collect();
+    // What is equal is read once.
+    let comments = |name: &String| format!("#{name}{}\n", "x".repeat((4 << 20) - 2 - name.len()));
+    let contents: Vec<String> = names.iter().map(comments).collect();
     let text = format!("resources: [{}]\n", names.join(", "));
-    let files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), comments.as_str())).collect();
+    let files: Vec<(&str, &str)> =
+        names.iter().map(String::as_str).zip(contents.iter().map(String::as_str)).collect();
     let told = refused(base(&text, &files));
     assert_eq!(told, "c/base/29.yaml:-:- the render takes more than 1000 million steps");
 }

@@ -137,7 +137,7 @@ fn repositories() -> Vec<Repository> {
             ],
             told: &[
                 "clusters/cluster0.yaml:1:1: `clusters` has 2 clusters, but a cluster is a folder: move the files of `cluster0` to clusters/cluster0/",
-                "clusters/cluster1.yaml:1:1: clusters has 2 clusters",
+                "clusters/cluster1.yaml:1:1: `clusters` has 2 clusters",
             ],
             ..Repository::default()
         },
