@@ -70,7 +70,7 @@ mod tests {
     use crate::time::{Cron, Period};
 
     #[test]
-    fn windows_are_told_as_people_tell_them() {
+    fn windows_read_as_people_write_them() {
         for (cron, duration, words) in [
             ("0 17 * * *", "10h", "every day 17:00 to 03:00 (Europe/Berlin)"),
             ("30 9 * * MON-FRI", "7h30m", "Monday to Friday 09:30 to 17:00 (Europe/Berlin)"),

@@ -22,7 +22,7 @@ pub(super) struct Bounded<K, V> {
     swept: u64,
     entries: HashMap<K, Entry<V>>,
     /// Groups that were asked for as a whole, and when.
-    groups: HashMap<usize, Asked>,
+    groups: HashMap<usize, LastUse>,
     /// Groups that others took the place of.
     superseded: HashSet<usize>,
     /// When idle values were last dropped.
@@ -32,13 +32,13 @@ pub(super) struct Bounded<K, V> {
 struct Entry<V> {
     value: V,
     bytes: usize,
-    asked: Asked,
+    asked: LastUse,
     group: usize,
 }
 
-/// When something was asked for.
+/// When something was used last.
 #[derive(Clone, Copy)]
-struct Asked {
+struct LastUse {
     round: u64,
     at: Instant,
 }
@@ -58,7 +58,7 @@ impl<K: Eq + Hash, V: Clone> Bounded<K, V> {
 
     fn forget_idle(&mut self, now: Instant) {
         self.looked = now;
-        let is_asked_within = |asked: &Asked, time| now.saturating_duration_since(asked.at) < time;
+        let is_asked_within = |asked: &LastUse, time| now.saturating_duration_since(asked.at) < time;
         self.groups.retain(|_, asked| is_asked_within(asked, IDLE));
         let superseded = std::mem::take(&mut self.superseded);
         self.retain(|entry, groups| {
@@ -69,14 +69,14 @@ impl<K: Eq + Hash, V: Clone> Bounded<K, V> {
         self.superseded = superseded.intersection(&left).copied().collect();
     }
 
-    fn retain(&mut self, stays: impl Fn(&Entry<V>, &HashMap<usize, Asked>) -> bool) {
+    fn retain(&mut self, stays: impl Fn(&Entry<V>, &HashMap<usize, LastUse>) -> bool) {
         let groups = &self.groups;
         self.entries.retain(|_, entry| stays(entry, groups));
         self.used = self.entries.values().map(|entry| entry.bytes).sum();
     }
 
-    fn now(&self) -> Asked {
-        Asked { round: self.round, at: Instant::now() }
+    fn now(&self) -> LastUse {
+        LastUse { round: self.round, at: Instant::now() }
     }
 
     pub(super) fn get(&mut self, key: &K) -> Option<V> {

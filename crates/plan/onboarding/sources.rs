@@ -6,11 +6,11 @@ use capstan_yaml::Node;
 
 /// Where this repository is fetched from: the remotes of a checkout. None where it has none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct RepositoryAddresses(BTreeSet<Address>);
+pub struct RepositoryAddresses(BTreeSet<RepositoryAddress>);
 
 /// A repository on a host, however it is reached. Hosts of Git do not tell letters of either case apart.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Address {
+struct RepositoryAddress {
     host: String,
     path: String,
 }
@@ -29,12 +29,12 @@ pub(super) enum Origin {
 impl RepositoryAddresses {
     /// Reads URLs as `git remote` has them. One that names no host is passed over.
     pub fn of<'u>(urls: impl IntoIterator<Item = &'u str>) -> Self {
-        Self(urls.into_iter().filter_map(Address::of).collect())
+        Self(urls.into_iter().filter_map(RepositoryAddress::of).collect())
     }
 
     /// Whose repository a URL names. One with the name of this one on another host may be its mirror.
     fn origin(&self, url: &str) -> Origin {
-        let Some(address) = Address::of(url) else { return Origin::Unknown };
+        let Some(address) = RepositoryAddress::of(url) else { return Origin::Unknown };
         if self.0.contains(&address) {
             return Origin::This;
         }
@@ -49,7 +49,7 @@ impl RepositoryAddresses {
     }
 }
 
-impl Address {
+impl RepositoryAddress {
     /// `https://git@example.com:8443/acme/fleet.git`, `git@example.com:acme/fleet`
     fn of(url: &str) -> Option<Self> {
         let is_filled_in = |text: &str| ["{{", "${", "<<"].iter().any(|begin| text.contains(begin));

@@ -39,7 +39,7 @@ pub(super) struct MendedText<'t> {
 }
 
 /// A field or an item of a text: from its key or its value to its end.
-struct Member {
+struct TextMember {
     whole: Range<usize>,
     value: Range<usize>,
     /// What is left where it is taken out: of its mapping or list, if it is the only one.
@@ -113,7 +113,7 @@ impl<'t> MendedText<'t> {
         })
     }
 
-    fn removal_of(&self, member: &Member) -> Mend {
+    fn removal_of(&self, member: &TextMember) -> Mend {
         let (span, left) = match &member.only {
             Some((around, left)) => (around.clone(), *left),
             None if member.is_item => (dash_before(&self.text, member.whole.start)..member.whole.end, ""),
@@ -123,7 +123,7 @@ impl<'t> MendedText<'t> {
         Mend { span, value: None, left }
     }
 
-    /// The text after one more mend; `None` where it is no YAML then.
+    /// The text after one more mend; `None` where it cannot be read as YAML then.
     pub(super) fn with(&self, mend: &Mend) -> Option<Self> {
         let written = self.written_at(mend.span.start)..self.written_at(mend.span.end);
         let replaced = self.written.get(written.clone())?;
@@ -229,12 +229,12 @@ impl<'t> MendedText<'t> {
     }
 
     /// The members around a byte, the outermost first.
-    fn members_at(&self, at: usize) -> Vec<Member> {
+    fn members_at(&self, at: usize) -> Vec<TextMember> {
         members_around(&self.text, at)
     }
 }
 
-fn members_around(text: &str, at: usize) -> Vec<Member> {
+fn members_around(text: &str, at: usize) -> Vec<TextMember> {
     let mut found = Vec::new();
     if let Ok(file) = YamlFile::read(text)
         && let Some(document) = file.documents().first()
@@ -244,7 +244,7 @@ fn members_around(text: &str, at: usize) -> Vec<Member> {
     found
 }
 
-fn members_below(node: &Node, at: usize, is_root: bool, found: &mut Vec<Member>) {
+fn members_below(node: &Node, at: usize, is_root: bool, found: &mut Vec<TextMember>) {
     let only = |count: usize, left: &'static str| {
         (count == 1).then(|| (node.span.clone(), if is_root { "" } else { left }))
     };
@@ -253,7 +253,7 @@ fn members_below(node: &Node, at: usize, is_root: bool, found: &mut Vec<Member>)
             let end = |entry: &capstan_yaml::Entry| entry.value.span.end.max(entry.key_span.end);
             let around = entries.iter().rfind(|entry| entry.key_span.start <= at && at <= end(entry));
             if let Some(entry) = around {
-                found.push(Member {
+                found.push(TextMember {
                     whole: entry.key_span.start..end(entry),
                     value: entry.value.span.clone(),
                     only: only(entries.len(), "{}"),
@@ -264,7 +264,7 @@ fn members_below(node: &Node, at: usize, is_root: bool, found: &mut Vec<Member>)
         }
         NodeKind::Sequence(items) => {
             if let Some(item) = items.iter().rfind(|item| item.span.start <= at && at <= item.span.end) {
-                found.push(Member {
+                found.push(TextMember {
                     whole: item.span.clone(),
                     value: item.span.clone(),
                     only: only(items.len(), "[]"),

@@ -16,7 +16,7 @@ use super::query::path;
 #[derive(Clone, Default)]
 pub(super) struct Row<'a> {
     pub(super) target: &'a str,
-    /// What brings its changes, where that is no release.
+    /// What brings its changes, unless that is a release.
     pub(super) kind: Option<&'a str>,
     pub(super) url: String,
     pub(super) repository: &'a str,

@@ -670,7 +670,8 @@ async fn the_live_cluster_is_asked_about_what_a_merge_queue_tries() {
     let state = tempfile::tempdir().unwrap();
     let agent = enrolled(&town, EU, state.path()).await;
     let group = town.push("gh-readonly-queue/main/pr-7-aaaa", &bigger(5));
-    let other = town.push("gh-readonly-queue/develop/pr-8-bbbb", &bigger(6));
+    let main = town.forge.resolve(REPOSITORY, "main").unwrap().unwrap();
+    let other = town.push(&format!("gh-readonly-queue/develop/pr-8-{main}"), &bigger(6));
     town.resync().await;
     let check = |commit: &str| {
         let checks = town.forge.checks(REPOSITORY, commit).unwrap();

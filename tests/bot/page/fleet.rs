@@ -15,8 +15,9 @@ use crate::agents::report;
 
 /// The clusters that a page names, in its order.
 fn clusters(body: &str) -> Vec<String> {
-    let rows = body.split("role=\"rowheader\" scope=\"row\"><a href=\"/clusters/acme/").skip(1);
-    rows.map(|row| row.split_once("\">").unwrap().0.split_once('/').unwrap().1.to_owned()).collect()
+    let rows = body.split("role=\"rowheader\" scope=\"row\"").skip(1);
+    let links = rows.map(|row| row.split_once("><a href=\"/clusters/acme/").unwrap().1);
+    links.map(|link| link.split_once("\">").unwrap().0.split_once('/').unwrap().1.to_owned()).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]

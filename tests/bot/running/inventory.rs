@@ -454,7 +454,11 @@ async fn a_record_that_was_edited_blocks_until_it_is_what_it_was() {
     assert_eq!(town.standing("acme/peu02").await.0, "current");
     assert!(!town.page("/?state=current").await.contains("acme/peu01"));
     let page = town.page("/?state=blocked").await;
-    assert!(page.contains("acme/peu01 (inventory)") && page.contains("Clusters 1 to 1 of 1"), "{page}");
+    assert!(
+        page.contains(">acme/peu01</a><span class=\"quiet\">inventory</span>")
+            && page.contains("Clusters 1 to 1 of 1"),
+        "{page}"
+    );
     let asks = "/capstan status for acme/peu01";
     let issue = town.forge.open_issue(REPOSITORY, "ada", "How is it?", asks).unwrap();
     town.settle().await;

@@ -131,7 +131,7 @@ async fn a_release_moves_services_and_an_owners_edit_survives() {
     assert!(pull.body.contains(told), "{}", pull.body);
     let check = town.check(pull.number);
     assert_eq!(check.conclusion.as_deref(), Some("success"), "{} {}", check.title, check.summary);
-    let told = "\nServices inside it:\n\n- `cilium` (cni): 1 change\n\nChanges of `cilium`:\n\n| Object | Field | Old | New |\n|---|---|---|---|\n| `DaemonSet kube-system/cilium` | `/spec/template/spec/containers/0/image` | `quay.io/cilium/cilium:v1.15.3` | `quay.io/cilium/cilium:v1.16.0` |\n";
+    let told = "\nServices inside it:\n\n- `cilium` (cni): 1 change\n\nChanges of `cilium`:\n\n1 change in 1 object\n\n| Object | Field | Old | New |\n|---|---|---|---|\n| `DaemonSet kube-system/cilium` | `/spec/template/spec/containers/0/image` | `quay.io/cilium/cilium:v1.15.3` | `quay.io/cilium/cilium:v1.16.0` |\n";
     assert!(check.summary.contains(told), "{}", check.summary);
     town.forge.merge_pull(REPOSITORY, pull.number, "ada", MergeMethod::Merge).unwrap();
     town.settle().await;

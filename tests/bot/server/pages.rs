@@ -82,7 +82,7 @@ async fn the_fleet_page_links_proposals_and_escapes_what_others_wrote() {
         r#"<a href="https://github.com/acme/gitops/pull/12">#12</a>"#,
         r#"<span class="to">→ aws/v22.0.0</span>"#,
         r#"<a href="/clusters/acme/gitops/gauss/peu01">gauss/peu01</a>"#,
-        r#"<a href="/clusters/acme/gitops/gauss/peu01">gauss/peu01 (values)</a>"#,
+        r#"<a href="/clusters/acme/gitops/gauss/peu01">gauss/peu01</a><span class="quiet">values</span>"#,
         "&lt;script&gt;alert(1)&lt;/script&gt;",
         "the mirror &lt;is&gt; broken",
         "failed once, tried again at ",

@@ -21,7 +21,10 @@ spec:
 ";
 const CLASS: &str = "apiVersion: cluster.x-k8s.io/v1beta1\nkind: ClusterClass\nmetadata: {name: quick, namespace: acme}\nspec: {}\n";
 const FLUX: &str = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: fleet, namespace: flux-system}\n\
-                    spec: {path: ./fleet, sourceRef: {kind: GitRepository, name: flux-system}}\n";
+                    spec: {path: ./fleet, sourceRef: {kind: GitRepository, name: flux-system}}\n\
+                    ---\n\
+                    apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {name: flux-system, namespace: flux-system}\n\
+                    spec: {url: ssh://git@git.example.com/acme/fleet.git}\n";
 
 fn cluster(name: &str) -> String {
     CLUSTER.replace("NAME", name)
@@ -35,12 +38,15 @@ fn crowded() -> Sandbox {
         cluster("b"),
         workers("a", 3, "v1.31.2")
     );
-    Sandbox::with(&[
+    let sandbox = Sandbox::with(&[
         ("fleet/all.yaml", &all),
         ("fleet/b-workers.yaml", &workers("b", 2, "v1.31.2")),
         ("fleet/c.yaml", &cluster("c")),
         ("flux/fleet.yaml", FLUX),
-    ])
+    ]);
+    // What Flux applies is this repository.
+    sandbox.repository.git(&["remote", "add", "origin", "https://git.example.com/acme/fleet"]);
+    sandbox
 }
 
 /// The commands that a text names, each on a line of its own.
@@ -220,7 +226,7 @@ fn a_person_says_what_the_repository_does_not_show() {
     let sandbox = crowded();
     fs::remove_file(sandbox.at("flux/fleet.yaml")).unwrap();
     sandbox.repository.commit_all("no applier");
-    let unseen = "error: nothing is moved:\n  fleet/all.yaml: nothing in this repository shows that what applies fleet takes its subfolders, too, and if it does not, it deletes the clusters that move down: commit the Flux Kustomization of this folder, or its Argo CD Application with `directory: {recurse: true}`, first. If you know that all that applies it takes its subfolders, run `capstan init --write --move --applied-below`";
+    let unseen = "error: nothing is moved:\n  fleet/all.yaml: nothing in this repository shows that what applies fleet takes its subfolders, too, and if it does not, it deletes the clusters that move down: commit the Flux Kustomization of this folder and its GitRepository, or its Argo CD Application with `directory: {recurse: true}`, first. The URL of its source must be a remote of this checkout (`git remote -v`). If you know that all that applies it takes its subfolders, run `capstan init --write --move --applied-below`";
     is_refused(&sandbox, unseen);
     assert_eq!(commands(&sandbox.capstan(&["init"]).ended(0).out), ["help first-contact#the-first-release"]);
     let said = sandbox.capstan(&["init", "--applied-below"]);

@@ -40,7 +40,7 @@ const LINES_OF_A_PACKAGE: usize = 25_000;
 const TYPES_OF_A_NAME: usize = 2;
 
 /// How many types would need another name.
-const SHARED_NAMES: usize = 1;
+const SHARED_NAMES: usize = 0;
 
 /// What a file of the product defines.
 #[derive(Default)]

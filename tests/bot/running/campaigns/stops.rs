@@ -32,7 +32,7 @@ async fn a_button_of_the_page_does_what_the_comment_does() {
     }
     let (_, body) = dashboard(&town);
     assert!(
-        body.contains("`ada` pressed on Capstan's page `campaign`: `/capstan campaign` was not carried out"),
+        body.contains("`ada` pressed on Capstan's page `campaign stop of fleet`: `/capstan campaign` was not carried out"),
         "{body}"
     );
     assert!(!body.contains("**stopped**"), "{body}");
@@ -44,7 +44,7 @@ async fn a_button_of_the_page_does_what_the_comment_does() {
     let (_, body) = dashboard(&town);
     assert!(
         body.contains(
-            "`olga` pressed on Capstan's page `campaign`: Campaign `fleet` is stopped (wrong image)"
+            "`olga` pressed on Capstan's page `campaign stop wrong image of fleet`: Campaign `fleet` is stopped (wrong image)"
         ),
         "{body}"
     );

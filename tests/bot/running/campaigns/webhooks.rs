@@ -197,7 +197,8 @@ campaigns:
     // A no stops the campaign for all, and is reported once.
     judge.pass("fail", "p99 doubled.");
     pass(&town, 121).await;
-    until(&town, "it says no", async || judge.times() == 4 && why(&town).await.contains("is stopped")).await;
+    until(&town, "it says no", async || judge.times() == 4 && why(&town).await.contains("was stopped on "))
+        .await;
     assert!(why(&town).await.contains("the webhook of wave `canary` said no (p99 doubled)."));
     let words = "aws/v22.0.0 is stopped: the webhook of wave `canary` said no (p99 doubled).";
     assert_eq!(statuses(&town, &release), [("failure".to_owned(), words.to_owned())]);
