@@ -306,7 +306,7 @@ fn repositories() -> Vec<Repository> {
             clusters: &[("aws", ""), ("gcp", "")],
             told: &[
                 "vcluster/capi-tenant-demo.yaml:1:1: `vcluster` has 2 clusters, but a cluster is a folder: move the files of `capi-tenant-demo`",
-                "vcluster/tenant-01.yaml:1:1: vcluster has 2 clusters",
+                "vcluster/tenant-01.yaml:1:1: `vcluster` has 2 clusters",
             ],
             ..Repository::default()
         },
