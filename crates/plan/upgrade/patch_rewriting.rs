@@ -5,7 +5,7 @@
 use super::class_patch_edits::{Edits, follow_operations};
 use super::conversions::{Net, net};
 use super::model::{Change, ChangeReason};
-use super::patches::{PatchPlace, Patches, lent};
+use super::patches::{LENT, PatchPlace, Patches, lent};
 use super::redact::hide_in;
 use super::retarget::text;
 use crate::merge::cluster_objects::Base;
@@ -68,10 +68,9 @@ pub(super) struct Rewritten {
 }
 
 /// What becomes of a patch.
-#[derive(PartialEq)]
 enum PatchSteps {
-    /// A strategic merge patch is converted like an object.
-    Fragment(Conversion),
+    /// A strategic merge patch is converted like an object, and then says this.
+    Fragment { conversion: Conversion, new: Node },
     /// Fields of the operations of a JSON patch (RFC 6902).
     Operations(Edits),
 }
@@ -79,8 +78,19 @@ enum PatchSteps {
 impl PatchSteps {
     fn is_empty(&self) -> bool {
         match self {
-            Self::Fragment(conversion) => conversion.steps.is_empty(),
+            Self::Fragment { conversion, .. } => conversion.steps.is_empty(),
             Self::Operations(edits) => edits.is_empty(),
+        }
+    }
+
+    /// Whether the text of the patch comes to the same.
+    fn write_the_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Fragment { conversion: own, .. }, Self::Fragment { conversion: other, .. }) => {
+                own == other
+            }
+            (Self::Operations(own), Self::Operations(other)) => own == other,
+            _ => false,
         }
     }
 }
@@ -93,12 +103,13 @@ impl Rewriting<'_> {
         let own = file.documents().get(document)?;
         let first = *targets.first()?;
         let steps = self.steps(&own.root, first).filter(|steps| !steps.is_empty())?;
-        if !targets.iter().all(|other| self.steps(&own.root, *other).as_ref() == Some(&steps)) {
+        let is_same = |other: PatchSteps| other.write_the_same(&steps);
+        if !targets.iter().all(|other| self.steps(&own.root, *other).is_some_and(is_same)) {
             return None;
         }
         let before = alone(file.text().get(own.span.clone())?).ok()?;
         let after = match &steps {
-            PatchSteps::Fragment(conversion) => replay(&before, &FieldPath::root(), conversion),
+            PatchSteps::Fragment { conversion, .. } => replay(&before, &FieldPath::root(), conversion),
             PatchSteps::Operations(edits) => {
                 let set = |(path, node): &(FieldPath, Node)| DocumentEdit::Edit {
                     document: 0,
@@ -109,6 +120,11 @@ impl Rewriting<'_> {
         };
         let after = after.ok()?;
         let root = after.documents().first()?.root.clone();
+        if let PatchSteps::Fragment { new, .. } = &steps
+            && !same_meaning(&lent(&root, self.base.node(first)), new)
+        {
+            return None;
+        }
         let change = |field: &FieldPath, part: &Node, change: FieldMove| Change {
             object: self.base.objects[first].id.clone(),
             place: self.line(at, part, field),
@@ -119,7 +135,7 @@ impl Rewriting<'_> {
             reason: ChangeReason::Release,
         };
         let changes = match &steps {
-            PatchSteps::Fragment(conversion) => {
+            PatchSteps::Fragment { conversion, .. } => {
                 let moves = fields_that_move(conversion, &own.root, &root).into_iter();
                 moves.map(|(field, one)| change(&field, &own.root, one)).collect()
             }
@@ -164,13 +180,14 @@ impl Rewriting<'_> {
         if !same_meaning(&patched, &expected) {
             return None;
         }
-        let is_lent = |step: &ConversionStep| match step {
-            ConversionStep::Replace { at, .. } => root.at(at).is_none() && new.at(at).is_some(),
-            _ => false,
-        };
+        let lent =
+            LENT.into_iter().filter(|key| root.get(key).is_none()).map(|key| FieldPath::root().key(key));
+        let lent: Vec<FieldPath> = lent.collect();
+        let is_lent =
+            |step: &ConversionStep| matches!(step, ConversionStep::Replace { at, .. } if lent.contains(at));
         conversion.steps.retain(|step| !is_lent(step));
         conversion.notes.clear();
-        Some(PatchSteps::Fragment(conversion))
+        Some(PatchSteps::Fragment { conversion, new })
     }
 
     /// The steps of an object or a part of it, if each of its fields has a counterpart.

@@ -301,10 +301,13 @@ pub(super) fn short_version(object: &Node) -> &str {
     version.rsplit_once('/').map_or(version, |(_, short)| short)
 }
 
+/// What a strategic patch may leave out, since the `target` beside it says which objects it is for.
+pub(super) const LENT: [&str; 2] = ["apiVersion", "kind"];
+
 /// A strategic patch with the version and the kind of the object that it is for.
 pub(super) fn lent(patch: &Node, was: &Node) -> Node {
     let mut fragment = patch.clone();
-    for key in ["apiVersion", "kind"] {
+    for key in LENT {
         if let (None, Some(own)) = (patch.get(key), was.get(key)) {
             put(&mut fragment, FieldPath::root().key(key).steps(), own.clone());
         }
