@@ -16,6 +16,7 @@ use capstan_kustomize::schema::Schemas;
 use capstan_model::finding::Place;
 use capstan_model::object::FieldPath;
 use capstan_yaml::{DocumentEdit, Edit, Entry, Node, NodeKind, Value, edit, flow_text, same_meaning};
+use std::collections::BTreeSet;
 
 /// Longer texts are left out of messages.
 const LONGEST: usize = 200;
@@ -168,16 +169,20 @@ impl Rewriting<'_> {
         if text(&fragment, "apiVersion") != text(was, "apiVersion") {
             return None;
         }
-        let mut conversion = self.converted(&fragment, version, AtHand::Part)?;
+        let (conversion, refused) = steps_to(&fragment, version, AtHand::Part, self.schemas)?;
+        if !refused.is_empty() {
+            return None;
+        }
+        let mut conversion = in_order_of(&fragment, conversion);
         let mut new = fragment.clone();
         apply(&mut new, &conversion);
         let mut patched = was.clone();
         merge(&mut patched, &fragment)?;
-        let whole = self.converted(&patched, version, AtHand::Whole)?;
-        apply(&mut patched, &whole);
-        let mut expected = now.clone();
+        // What the release or other patches say of the object does not matter here.
+        let (mut expected, left) = self.whole(was, version)?;
+        let (patched, left_of_patched) = self.whole(&patched, version)?;
         merge(&mut expected, &new)?;
-        if !same_meaning(&patched, &expected) {
+        if !left_of_patched.is_subset(&left) || !same_meaning(&patched, &expected) {
             return None;
         }
         let lent =
@@ -190,10 +195,12 @@ impl Rewriting<'_> {
         Some(PatchSteps::Fragment { conversion, new })
     }
 
-    /// The steps of an object or a part of it, if each of its fields has a counterpart.
-    fn converted(&self, object: &Node, version: &str, at_hand: AtHand) -> Option<Conversion> {
-        let (conversion, refused) = steps_to(object, version, at_hand, self.schemas)?;
-        refused.is_empty().then(|| in_order_of(object, conversion))
+    /// An object in that version, and its fields that have no counterpart there or are required there.
+    fn whole(&self, object: &Node, version: &str) -> Option<(Node, BTreeSet<FieldPath>)> {
+        let (conversion, refused) = steps_to(object, version, AtHand::Whole, self.schemas)?;
+        let mut converted = object.clone();
+        apply(&mut converted, &in_order_of(object, conversion));
+        Some((converted, refused.into_iter().map(|why| why.field).collect()))
     }
 }
 
