@@ -142,6 +142,18 @@ fn machines_without_a_node_and_empty_nodes_leave_at_once() {
     assert_eq!(found.steps.len(), 3);
 }
 
+/// Somebody deleted it: its node does not wait until it ends.
+#[test]
+fn a_pod_that_is_deleted_is_not_waited_for_until_it_ends() {
+    let mut workload = web(&["n1"]);
+    workload.pods[0].labels.insert("cluster.x-k8s.io/drain".to_owned(), "wait-completed".to_owned());
+    let because = StopCause::NeverCompletes;
+    let stop = Stop { machine: "m-n1".to_owned(), pod: Some("shop/web-1".to_owned()), because };
+    assert_eq!(drains(&workload, &surge(&["n1"])).verdict, Verdict::Stops(stop));
+    workload.pods[0].deleted = true;
+    assert_eq!(drains(&workload, &surge(&["n1"])).verdict, through(0));
+}
+
 #[test]
 fn groups_roll_one_after_the_other() {
     let mut workload = web(&["n1", "n2"]);
