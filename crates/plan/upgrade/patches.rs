@@ -122,7 +122,7 @@ impl<'p> Patches<'p> {
             }
         }
         let is_built = plain == PlainFiles::Applied && self.items.iter().any(Option::is_some);
-        for (file, (yaml, path)) in self.files.iter().enumerate() {
+        for (file, &(yaml, path)) in self.files.iter().enumerate() {
             if self.items[file].is_some() || is_built && !self.named.contains(path) {
                 continue;
             }
