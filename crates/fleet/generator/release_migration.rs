@@ -17,7 +17,7 @@ use capstan_plan::merge::{AppliedBy, ClusterFacts};
 use capstan_plan::migration::{Moves, WantedVersion};
 use capstan_plan::release::{Release, ReleaseState};
 use capstan_plan::upgrade::{self, MergeSettings, OldSource, Retarget, Upgrade, UpgradeRequest};
-use capstan_yaml::manifest;
+use capstan_yaml::{Node, manifest};
 
 use super::plan::Planned;
 use super::{Fleet, Refused, sources};
@@ -25,6 +25,37 @@ use super::{Fleet, Refused, sources};
 /// Plans newer API versions for the newest release of each provider: the id of each new version, and its plan.
 /// Those of Giant Swarm hold no objects. Those of another repository are not written here.
 pub fn migrate_releases(fleet: &Fleet, wanted: &[WantedVersion]) -> Vec<(ClusterId, Planned)> {
+    let plan = |release: &Release| {
+        let folder = next_version(fleet, release)?;
+        let id = ClusterId::new(folder.clone());
+        let planned = migrate_release(fleet, release, (&id, &folder), wanted);
+        Some((id, planned))
+    };
+    newest_releases(fleet).into_iter().filter_map(plan).collect()
+}
+
+/// The kind and the API version of each document of the releases that [`migrate_releases`] is for.
+///
+/// # Errors
+/// A file of a release that cannot be read.
+pub fn versions_of_releases(fleet: &Fleet) -> Result<BTreeSet<(String, String)>, Refused> {
+    let tree = fleet.releases_tree();
+    let mut found = BTreeSet::new();
+    for release in newest_releases(fleet) {
+        for files in [&release.base_files, &release.overlay_files] {
+            for file in sources::files(tree, files)? {
+                let yaml = file.read()?;
+                let nodes = yaml.documents().iter().flat_map(|document| manifest::objects(&document.root));
+                let text = |node: &Node, key: &str| node.text_at(key).unwrap_or_default().to_owned();
+                found.extend(nodes.map(|(_, node)| (text(node, "kind"), text(node, "apiVersion"))));
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The newest release of each provider that has objects and is written in this repository.
+fn newest_releases(fleet: &Fleet) -> Vec<&Release> {
     if fleet.settings().releases.repository.is_some() {
         return Vec::new();
     }
@@ -36,13 +67,7 @@ pub fn migrate_releases(fleet: &Fleet, wanted: &[WantedVersion]) -> Vec<(Cluster
             *known = release;
         }
     }
-    let plan = |release: &&Release| {
-        let folder = next_version(fleet, release)?;
-        let id = ClusterId::new(folder.clone());
-        let planned = migrate_release(fleet, release, (&id, &folder), wanted);
-        Some((id, planned))
-    };
-    newest.values().filter_map(plan).collect()
+    newest.into_values().collect()
 }
 
 /// The folder of the next patch version of a release that nothing is in yet.

@@ -52,3 +52,11 @@ fn the_newest_release_of_a_provider_gets_a_version_beside_it() {
     let plan = sandbox.capstan(&["migrate", "--new-releases", "--to", "v1beta2", "-o", "json"]).json(0);
     assert_eq!(plan[0]["files"], json!([]));
 }
+
+#[test]
+fn a_version_that_no_release_can_come_to_is_refused() {
+    sandbox().capstan(&["migrate", "--new-releases", "--to", "v1beta9"]).refused(
+        2,
+        "error: `--to v1beta9`: no object here has this API version or can be converted to it; here Capstan converts to infrastructure.cluster.x-k8s.io/v1beta2",
+    );
+}
