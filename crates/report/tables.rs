@@ -453,6 +453,7 @@ fn value_cells<const N: usize>(
 #[cfg(test)]
 mod tests {
     use capstan_model::finding::rules;
+    use serde_json::json;
 
     use super::*;
     use crate::body::tests::upgrade;
