@@ -163,7 +163,7 @@ impl<'a> Controllers<'a> {
                 sums.insert(controller, replicas);
             }
         }
-        Ok(sums.values().sum())
+        Ok(sums.values().fold(0, |sum: u32, replicas| sum.saturating_add(*replicas)))
     }
 }
 

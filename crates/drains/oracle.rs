@@ -8,7 +8,10 @@ use crate::workload::Workload;
 
 /// What happens when the machines of a plan leave.
 pub fn drains(workload: &Workload, plan: &Plan) -> Drains {
-    let nodes = all_nodes(workload, plan);
+    let Some(nodes) = all_nodes(workload, plan) else {
+        let verdict = Verdict::CannotBeTold { missing: MissingFact::MoreWork };
+        return Drains { verdict, steps: Vec::new() };
+    };
     let best = simulate(workload, plan, &nodes, Case::Best);
     let surely = match best.end {
         // What the best case does not get past is certain.

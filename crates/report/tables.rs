@@ -13,7 +13,7 @@ use capstan_model::source::SourceKind;
 use capstan_model::wording::{count, few, sentence};
 use capstan_plan::upgrade::{
     Basis, Certainty, Change, ChangeReason, ComponentChange, Conflict, MachineCount, ReleaseList, Rollout,
-    Side, Upgrade, ValueOrigin, whole_of,
+    Side, Upgrade, ValueOrigin, is_hidden, whole_of,
 };
 use capstan_yaml::Value;
 
@@ -29,7 +29,10 @@ const UNFOLDED: usize = 20;
 /// What the conflicts of an upgrade are: a sentence above [`conflicts_head`].
 pub(super) fn conflicts_in_words(upgrade: &Upgrade) -> String {
     let kind = upgrade.brought_by();
-    let has_old = |conflict: &Conflict| conflict.cluster == conflict.base;
+    // Two values that are hidden look alike, and may differ.
+    let has_old = |conflict: &Conflict| {
+        conflict.cluster == conflict.base && !conflict.base.as_ref().is_some_and(is_hidden)
+    };
     match upgrade.basis {
         // As in a rollback, and where an owner rule holds a field.
         Basis::Known | Basis::Inferred if upgrade.conflicts.iter().all(has_old) => {
@@ -450,6 +453,7 @@ fn value_cells<const N: usize>(
 #[cfg(test)]
 mod tests {
     use capstan_model::finding::rules;
+    use serde_json::json;
 
     use super::*;
     use crate::body::tests::upgrade;
@@ -500,6 +504,20 @@ mod tests {
         scaled.certainty = Certainty::Unknown;
         (scaled.course.created, scaled.course.deleted) = (Some(2), Some(0));
         assert_eq!(becomes(&scaled), "perhaps adds 2");
+    }
+
+    #[test]
+    fn of_hidden_values_nothing_says_that_they_are_the_old_ones() {
+        let said = |value: Value| {
+            let mut upgrade = upgrade();
+            let conflict = &mut upgrade.conflicts[0];
+            (conflict.base, conflict.cluster) = (Some(value.clone()), Some(value));
+            conflicts_in_words(&upgrade)
+        };
+        let old = "The new release has other values here. The cluster keeps those of the old release.";
+        assert_eq!(said(json!(2)), old);
+        let both = "The cluster and the release both changed these since the old release.";
+        assert_eq!(said(json!({"redacted": true})), both);
     }
 
     #[test]

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::convert::Infallible;
 
-use capstan_fleet::generator::{Fleet, Instructions, Planned, migrate_each, migrate_releases};
+use capstan_fleet::generator::{
+    Fleet, Instructions, Planned, migrate_each, migrate_releases, versions_of_releases,
+};
 use capstan_kustomize::conversion::versions_after;
 use capstan_model::file_change::FileChange;
 use capstan_model::ids::ClusterId;
@@ -28,8 +30,8 @@ pub(super) fn run(context: &Context<'_>, command: &Migrate) -> Result<CommandOut
     } else {
         context.clusters(workspace.as_ref(), &fleet, &command.clusters)?
     };
-    let is_checked = !command.to.is_empty() && !clusters.is_empty();
-    let known = is_checked.then(|| KnownVersions::of(&fleet, &clusters));
+    let is_checked = !command.to.is_empty() && (command.new_releases || !clusters.is_empty());
+    let known = is_checked.then(|| KnownVersions::of(&fleet, &clusters, command.new_releases));
     let mut wanted = known.iter().flat_map(|known| command.to.iter().map(move |wanted| (known, wanted)));
     if let Some(unknown) = wanted.find_map(|(known, wanted)| unknown(known, wanted)) {
         return Err(unknown);
@@ -81,12 +83,12 @@ pub(super) fn run(context: &Context<'_>, command: &Migrate) -> Result<CommandOut
 struct KnownVersions {
     own: BTreeSet<String>,
     after: BTreeSet<String>,
-    /// Whether every cluster was rendered.
+    /// Whether every cluster was rendered, and every release read.
     is_whole: bool,
 }
 
 impl KnownVersions {
-    fn of(fleet: &Fleet, clusters: &[ClusterId]) -> Self {
+    fn of(fleet: &Fleet, clusters: &[ClusterId], with_releases: bool) -> Self {
         let mut known = Self { own: BTreeSet::new(), after: BTreeSet::new(), is_whole: true };
         for cluster in clusters {
             // The plan reports why a cluster cannot be rendered.
@@ -95,11 +97,20 @@ impl KnownVersions {
                 continue;
             };
             for object in &rendered.objects {
-                known.after.extend(versions_after(&object.id.kind, &object.api_version, fleet.schemas()));
-                known.own.insert(object.api_version.clone());
+                known.add(fleet, &object.id.kind, &object.api_version);
             }
         }
+        let of_releases = if with_releases { versions_of_releases(fleet) } else { Ok(BTreeSet::new()) };
+        known.is_whole &= of_releases.is_ok();
+        for (kind, version) in of_releases.unwrap_or_default() {
+            known.add(fleet, &kind, &version);
+        }
         known
+    }
+
+    fn add(&mut self, fleet: &Fleet, kind: &str, version: &str) {
+        self.after.extend(versions_after(kind, version, fleet.schemas()));
+        self.own.insert(version.to_owned());
     }
 }
 

@@ -161,8 +161,8 @@ impl<'a> SimulatedRollout<'a> {
         self.work += u64::from(number(now.len()));
         for (pod, treatment) in now {
             let refused = match treatment {
-                PodTreatment::WaitCompleted => self.wait_completed(pod),
                 _ if self.states[index(pod)] == PodState::Terminating => None,
+                PodTreatment::WaitCompleted => self.wait_completed(pod),
                 _ => self.evict(drain, pod),
             };
             let Some(cause) = refused else {

@@ -21,21 +21,27 @@ impl<'a> SimulatedRollout<'a> {
         let mut moved = false;
         for (at, group) in self.plan.groups.iter().enumerate() {
             let mut progress = self.groups[at];
-            if active > 0 && progress.left < group.leave.len() {
+            if active > 0 && (progress.left < group.leave.len() || progress.come < group.come) {
                 active -= 1;
                 let (surge, unavailable) = match (group.surge, group.unavailable) {
                     (0, 0) => (1, 0),
                     both => both,
                 };
-                while progress.come < group.come.min(surge + progress.left) {
+                // There are never more machines than all new ones and the surge. So a surplus of old ones leaves first.
+                let places = surge.saturating_add(group.come).saturating_add(progress.left);
+                while progress.come < group.come.min(places.saturating_sub(group.leave.len())) {
                     self.join(number(first_new + progress.come));
                     progress.come += 1;
                     moved = true;
                     // The next machine leaves when this one is ready, so pods without a node come first.
                     self.place_all(Vec::new());
                 }
-                let all_came = progress.come == group.come;
-                let may_start = if all_came { group.leave.len() } else { progress.come + unavailable };
+                let without = unavailable.saturating_add(group.leave.len() + progress.come);
+                let may_start = if progress.come == group.come {
+                    group.leave.len()
+                } else {
+                    without.saturating_sub(group.come)
+                };
                 while progress.started < may_start.min(group.leave.len()) {
                     let machine = &group.leave[progress.started];
                     self.begin(at, machine, daemon_sets);
@@ -57,6 +63,7 @@ impl<'a> SimulatedRollout<'a> {
     }
 
     pub(super) fn is_over(&self) -> bool {
-        self.groups.iter().zip(&self.plan.groups).all(|(progress, group)| progress.left == group.leave.len())
+        let mut groups = self.groups.iter().zip(&self.plan.groups);
+        groups.all(|(progress, group)| progress.left == group.leave.len() && progress.come == group.come)
     }
 }

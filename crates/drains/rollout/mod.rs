@@ -38,10 +38,17 @@ pub(crate) enum RolloutEnd {
     Unknown(MissingFact),
 }
 
-/// The nodes of a workload, and those that come: `node-1` to `node-n` for each group.
-pub(crate) fn all_nodes(workload: &Workload, plan: &Plan) -> Vec<WorkloadNode> {
+/// How many machines may come: twice as many as a cluster may have for which Kubernetes is made.
+const MOST_COMING: usize = 10_000;
+
+/// The nodes of a workload, and those that come: `node-1` to `node-n` for each group; `None` where too many come.
+pub(crate) fn all_nodes(workload: &Workload, plan: &Plan) -> Option<Vec<WorkloadNode>> {
+    let come = plan.groups.iter().fold(0, |sum: usize, group| sum.saturating_add(group.come));
+    if come > MOST_COMING {
+        return None;
+    }
     let new = plan.groups.iter().flat_map(|group| (1..=group.come).map(|at| new_node(group, at)));
-    workload.nodes.iter().cloned().chain(new).collect()
+    Some(workload.nodes.iter().cloned().chain(new).collect())
 }
 
 fn new_node(group: &MachineGroup, at: usize) -> WorkloadNode {

@@ -121,7 +121,7 @@ pub use plan_cached::plan_each_source;
 pub use plan_each::{migrate_each, plan_each};
 pub use read_beside::read_beside;
 pub use refused::Refused;
-pub use release_migration::migrate_releases;
+pub use release_migration::{migrate_releases, versions_of_releases};
 pub use render_reads::{NoWatch, RenderReads, WatchRenders};
 pub use retirement::retire_cluster;
 pub use services::{ClusterServices, render_service};

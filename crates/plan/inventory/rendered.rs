@@ -1,6 +1,6 @@
 //! A release under one cluster's values: a source of change like any other.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_inventory::components::{self, InventoryComponent};
 use capstan_inventory::merge::MergedValue;
@@ -337,16 +337,27 @@ impl ReleaseWithValues {
     }
 }
 
-/// Of a value that was read, what changed: the values that its expression read, and itself where it has none.
+/// Of a value that was read, what changed: the values that its expression read, and itself where it has none. Expressions
+/// read one another, so each value is looked at once.
 fn changed<'v>(read: &'v FieldPath, values: &'v ClusterValues, before: &ClusterValues) -> Vec<&'v FieldPath> {
-    let value = |of: &ClusterValues| of.merged.at(read).and_then(MergedValue::value);
-    if value(values) == value(before) {
-        return Vec::new();
+    let is_changed = |read: &FieldPath| {
+        let value = |of: &ClusterValues| of.merged.at(read).and_then(MergedValue::value);
+        value(values) != value(before)
+    };
+    let (mut sources, mut seen, mut open) = (Vec::new(), BTreeSet::new(), vec![read]);
+    while let Some(read) = open.pop() {
+        if !seen.insert(read) || !is_changed(read) {
+            continue;
+        }
+        let made = values.dependencies.iter().filter(|(expression, _)| concerns(expression, read));
+        let reads: Vec<&FieldPath> =
+            made.flat_map(|(_, reads)| reads).filter(|read| is_changed(read)).collect();
+        if reads.is_empty() {
+            sources.push(read);
+        }
+        open.extend(reads.into_iter().rev());
     }
-    let made = values.dependencies.iter().filter(|(expression, _)| concerns(expression, read));
-    let sources: Vec<&FieldPath> =
-        made.flat_map(|(_, reads)| reads).flat_map(|read| changed(read, values, before)).collect();
-    if sources.is_empty() { vec![read] } else { sources }
+    sources
 }
 
 /// Whether one path is equal to the other, above it, or below it.
@@ -371,5 +382,53 @@ impl ChangeSource for ReleaseWithValues {
 
     fn record(&self) -> Option<ReleaseRecord<'_>> {
         self.documents.record()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn values(value: Value, reads: &[(&str, &[&str])]) -> ClusterValues {
+        let record = ValuesRecord {
+            definition: "peu01".to_owned(),
+            levels: BTreeMap::new(),
+            components: Vec::new(),
+            values: value,
+        };
+        let path = |text: &&str| FieldPath::parse(text).unwrap();
+        let dependencies =
+            reads.iter().map(|(made, of)| (path(made), of.iter().map(path).collect())).collect();
+        ClusterValues { dependencies, ..record.cluster_values(&RepoPath::root()) }
+    }
+
+    fn sources(read: &str, now: &ClusterValues, before: &ClusterValues) -> Vec<String> {
+        changed(&FieldPath::parse(read).unwrap(), now, before).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn what_changed_is_what_expressions_read_in_the_end() {
+        let before = values(json!({"a": 1, "b": 2, "same": 0, "sum": 3, "net": {"mtu": 3}}), &[]);
+        let now = json!({"a": 5, "b": 6, "same": 0, "sum": 11, "net": {"mtu": 11}});
+        let now = values(now, &[("/sum", &["/b", "/same", "/a"]), ("/net/mtu", &["/sum", "/a"])]);
+        assert_eq!(sources("/net/mtu", &now, &before), ["/b", "/a"]);
+        assert_eq!(sources("/net", &now, &before), ["/b", "/a"]);
+        assert_eq!(sources("/a", &now, &before), ["/a"]);
+        assert_eq!(sources("/same", &now, &before), [""; 0]);
+        // Something else that nothing in the values tells, such as the release's default.
+        let alone = values(json!({"same": 0, "sum": 11}), &[("/sum", &["/same"])]);
+        assert_eq!(sources("/sum", &alone, &before), ["/sum"]);
+    }
+
+    /// Each of 32 values reads all before it: there are two thousand million ways to the first one.
+    #[test]
+    fn values_that_many_expressions_read_are_looked_at_once() {
+        let name = |at: usize| format!("x{at:02}");
+        let all = |of: i64| Value::Object((0..32).map(|at| (name(at), json!(of))).collect());
+        let mut now = values(all(2), &[]);
+        let path = |at: usize| FieldPath::root().key(&name(at));
+        now.dependencies = (1..32).map(|at| (path(at), (0..at).map(path).collect())).collect();
+        assert_eq!(sources("/x31", &now, &values(all(1), &[])), ["/x00"]);
     }
 }

@@ -8,6 +8,7 @@ use capstan_model::tree::{Tree, is_manifest};
 use capstan_model::wording::{few, list};
 use capstan_yaml::manifest::{group_and_kind, objects};
 use capstan_yaml::{Node, YamlFile};
+use std::collections::BTreeSet;
 
 /// What tells one `Cluster` of a folder from another.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,10 +24,17 @@ impl ClusterName {
         Some(Self { namespace, name: metadata.text_at("name")?.to_owned() })
     }
 
-    /// Whether both may be one object. What names no namespace may be in any.
-    pub(crate) fn may_be(&self, other: &Self) -> bool {
-        let is_elsewhere = self.namespace.is_some() && other.namespace.is_some();
-        self.name == other.name && (self.namespace == other.namespace || !is_elsewhere)
+    /// The first mention of each cluster. What names no namespace may be in any, so it is no other cluster than those that
+    /// have its name, wherever these are mentioned.
+    pub(crate) fn distinct<'n, P>(found: &[(&'n Self, P)]) -> Vec<(&'n Self, P)>
+    where
+        P: Copy,
+    {
+        let placed = found.iter().filter(|(own, _)| own.namespace.is_some());
+        let placed: BTreeSet<&str> = placed.map(|(own, _)| own.name.as_str()).collect();
+        let mut known = BTreeSet::new();
+        let is_own = |own: &Self| own.namespace.is_some() || !placed.contains(own.name.as_str());
+        found.iter().filter(|(own, _)| is_own(own) && known.insert(*own)).copied().collect()
     }
 
     /// `web`, or `shop/web` where another one has the same name.
@@ -52,7 +60,7 @@ pub fn crowded(tree: &dyn Tree, layout: &Layout) -> Vec<FileError> {
 }
 
 fn of_folder(tree: &dyn Tree, folder: &TargetFolder) -> Option<FileError> {
-    let mut clusters: Vec<(ClusterName, Place)> = Vec::new();
+    let mut found: Vec<(ClusterName, Place)> = Vec::new();
     for entry in folder.base_files.iter().filter(|entry| is_manifest(&entry.path)) {
         let Ok(bytes) = content(tree, entry) else { continue };
         if !has_cluster_object(&bytes) {
@@ -64,12 +72,11 @@ fn of_folder(tree: &dyn Tree, folder: &TargetFolder) -> Option<FileError> {
             let Some(name) = ClusterName::of(object).filter(|name| is_cluster && is_name(&name.name)) else {
                 continue;
             };
-            if !clusters.iter().any(|(known, _)| known.may_be(&name)) {
-                let place = Place::at(entry.path.clone(), file.position(object.span.start));
-                clusters.push((name, place));
-            }
+            found.push((name, Place::at(entry.path.clone(), file.position(object.span.start))));
         }
     }
+    let found: Vec<(&ClusterName, &Place)> = found.iter().map(|(name, place)| (name, place)).collect();
+    let clusters = ClusterName::distinct(&found);
     let (_, place) = clusters.get(1)?;
     let names: Vec<&str> = clusters.iter().map(|(cluster, _)| cluster.name.as_str()).collect();
     let is_shared = |name: &str| names.iter().filter(|other| **other == name).count() > 1;
@@ -80,5 +87,5 @@ fn of_folder(tree: &dyn Tree, folder: &TargetFolder) -> Option<FileError> {
         folder.id,
         clusters.len()
     );
-    Some(FileError::new(rules::SEVERAL_CLUSTERS, place.clone(), message))
+    Some(FileError::new(rules::SEVERAL_CLUSTERS, (*place).clone(), message))
 }

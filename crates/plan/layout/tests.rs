@@ -483,9 +483,9 @@ metadata: {name: two}
 ";
     // One name in two namespaces is two clusters; what names no namespace may be in either.
     let of_one_name = "\
-{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: web, namespace: eu}}
----
 {apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: web}}
+---
+{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: web, namespace: eu}}
 ---
 apiVersion: cluster.x-k8s.io/v1beta2
 kind: Cluster

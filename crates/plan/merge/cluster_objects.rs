@@ -197,7 +197,8 @@ impl Base {
             .filter(|place| place.file == file && place.path.is_root())
             .map(|place| place.document)
             .collect();
-        let again = own.before.as_ref().filter(|_| !stay.is_empty()).and_then(|before| before.after(&stay));
+        let again =
+            own.before.as_ref().filter(|_| !stay.is_empty()).and_then(|before| before.after(&stay).ok());
         again.unwrap_or_else(|| own.yaml.clone())
     }
 

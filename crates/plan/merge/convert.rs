@@ -213,20 +213,23 @@ impl Base {
             }
         }
         for (file, documents) in texts {
-            self.put_together(file, documents, &mut obstacles);
+            let Err(refused) = self.files[file].put_together(documents) else { continue };
+            let objects = &self.objects;
+            for (object, _) in self.converted.extract_if(.., |object, _| objects[*object].file == file) {
+                obstacles.push(ConversionObstacle { object, why: NotConverted::Text(refused.clone()) });
+            }
         }
         obstacles
     }
 
     /// Gives documents of a file that has no objects of the base other texts.
-    pub(crate) fn rewrite(&mut self, path: &RepoPath, documents: BTreeMap<usize, String>) {
+    pub(crate) fn rewrite(
+        &mut self,
+        path: &RepoPath,
+        documents: BTreeMap<usize, String>,
+    ) -> Result<(), EditRefused> {
         let is_it = |file: &&mut BaseFile| file.path == *path && file.before.is_none();
-        let Some(file) = self.files.iter_mut().find(is_it) else { return };
-        let before = FileBefore::new(file.yaml.clone(), documents);
-        if let Some(after) = before.after(&BTreeSet::new()) {
-            file.yaml = after;
-            file.before = Some(before);
-        }
+        self.files.iter_mut().find(is_it).map_or(Ok(()), |file| file.put_together(documents))
     }
 
     /// A document's text with its objects converted, all at once, else those that can be; and which these are.
@@ -268,27 +271,15 @@ impl Base {
         }
         (now.text().to_owned(), done)
     }
+}
 
-    /// A file with these documents converted.
-    fn put_together(
-        &mut self,
-        file: usize,
-        documents: BTreeMap<usize, String>,
-        obstacles: &mut Vec<ConversionObstacle>,
-    ) {
-        let before = FileBefore::new(self.files[file].yaml.clone(), documents);
-        if let Some(after) = before.after(&BTreeSet::new()) {
-            self.files[file].yaml = after;
-            self.files[file].before = Some(before);
-            return;
-        }
-        let of_file: Vec<usize> =
-            self.converted.keys().copied().filter(|at| self.objects[*at].file == file).collect();
-        for object in of_file {
-            self.converted.remove(&object);
-            let refused = EditRefused::of_whole("its documents cannot be joined again");
-            obstacles.push(ConversionObstacle { object, why: NotConverted::Text(refused) });
-        }
+impl BaseFile {
+    /// Gives these documents other texts.
+    fn put_together(&mut self, documents: BTreeMap<usize, String>) -> Result<(), EditRefused> {
+        let before = FileBefore::new(self.yaml.clone(), documents);
+        self.yaml = before.after(&BTreeSet::new())?;
+        self.before = Some(before);
+        Ok(())
     }
 }
 

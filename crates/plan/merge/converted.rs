@@ -37,7 +37,7 @@ use capstan_kustomize::conversion::{
 };
 use capstan_kustomize::schema::Schemas;
 use capstan_model::object::{FieldPath, Step, api_group};
-use capstan_yaml::{Node, NodeKind, YamlFile};
+use capstan_yaml::{EditRefused, Node, NodeKind, YamlFile};
 
 /// How one of the base's objects came to the version in which it is merged.
 #[derive(Debug)]
@@ -67,16 +67,18 @@ impl FileBefore {
     }
 
     /// The file with its converted documents, but for these.
-    pub(crate) fn after(&self, stay: &BTreeSet<usize>) -> Option<YamlFile> {
+    pub(crate) fn after(&self, stay: &BTreeSet<usize>) -> Result<YamlFile, EditRefused> {
         let mut text = String::with_capacity(self.yaml.text().len() + 256);
         for (at, document) in self.yaml.documents().iter().enumerate() {
             match self.documents.get(&at).filter(|_| !stay.contains(&at)) {
                 Some(converted) => text.push_str(converted),
-                None => text.push_str(self.yaml.text().get(document.span.clone())?),
+                None => text.push_str(&self.yaml.text()[document.span.clone()]),
             }
         }
-        let after = YamlFile::read(&text).ok()?;
-        (after.documents().len() == self.yaml.documents().len()).then_some(after)
+        match YamlFile::read(&text) {
+            Ok(after) if after.documents().len() == self.yaml.documents().len() => Ok(after),
+            _ => Err(EditRefused::of_whole("its documents cannot be joined again")),
+        }
     }
 }
 

@@ -217,14 +217,10 @@ impl Units {
             }
         }
         let most_telling = whole.iter().map(|seen| seen.what).min().unwrap_or(What::Cluster);
-        let mut named: Vec<&ClusterName> = Vec::new();
-        for seen in whole.iter().filter(|seen| seen.what == most_telling) {
-            if !named.iter().any(|known| known.may_be(&seen.name)) {
-                named.push(&seen.name);
-            }
-        }
+        let named = whole.iter().filter(|seen| seen.what == most_telling).map(|seen| (&seen.name, ()));
+        let named = ClusterName::distinct(&named.collect::<Vec<_>>());
         if named.len() > 1 && most_telling != What::Values && !is_shaped {
-            let is_shared = |name: &str| named.iter().filter(|other| other.name == name).count() > 1;
+            let is_shared = |name: &str| named.iter().filter(|(other, ())| other.name == name).count() > 1;
             let told = whole.iter().filter(|seen| seen.what == most_telling).take(MOST_REPORTED);
             for seen in told {
                 self.tell(

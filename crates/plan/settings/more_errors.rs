@@ -30,8 +30,8 @@ pub(super) fn with_others(
             if reads == 0 {
                 break;
             }
-            let Some(mended) = rest.with(&mend) else { continue };
             reads -= 1;
+            let Some(mended) = rest.with(&mend) else { continue };
             let error = read(mended.text()).err();
             if error.as_ref().is_none_or(|error| is_another(error, &mended, (&last, &rest))) {
                 next = error.map(|error| (error, mended));

@@ -7,6 +7,7 @@
 //!
 //! [U7a]: crate::merge::converted#u7a
 
+use super::draft::edit_refused;
 use super::model::{Change, ChangeReason};
 use super::named_fields::{FollowedName, StaleName, named_fields};
 use super::patch_rewriting::{NewPatch, Rewriting, Rewritten};
@@ -17,14 +18,13 @@ use super::stale_patches::{is_stale, stale_patches};
 use crate::merge::SourceFile;
 use crate::merge::cluster_merge::ClusterMerge;
 use crate::merge::cluster_objects::Base;
-use crate::merge::convert::alone;
 use crate::merge::converted::FileBefore;
 use capstan_kustomize::schema::Schemas;
 use capstan_model::finding::{Finding, Place, RuleEntry, rules};
 use capstan_model::object::FieldPath;
 use capstan_model::source::SourceKind;
 use capstan_model::tree::RepoPath;
-use capstan_yaml::{DocumentEdit, Edit, Node, NodeKind, Scalar, YamlFile, edit};
+use capstan_yaml::{DocumentEdit, Edit, EditRefused, Node, NodeKind, Scalar, YamlFile, edit};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What became of patches.
@@ -33,6 +33,8 @@ pub(super) struct FollowedPatches {
     /// The files of the overlay, in their order.
     pub(super) overlay: Vec<YamlFile>,
     pub(super) changes: Vec<Change>,
+    /// Files that are not edited as planned: nothing of the upgrade may be written then.
+    pub(super) refused: Vec<Finding>,
     /// Those that do not follow, by the objects that they are for.
     stale: Vec<(usize, Finding)>,
 }
@@ -52,7 +54,8 @@ pub(super) fn follow_patches(
     overlay: Vec<YamlFile>,
 ) -> FollowedPatches {
     if base.converted.is_empty() {
-        return FollowedPatches { overlay, changes: Vec::new(), stale: Vec::new() };
+        let (changes, refused, stale) = (Vec::new(), Vec::new(), Vec::new());
+        return FollowedPatches { overlay, changes, refused, stale };
     }
     // `retarget` lets a release edit names in the overlay, and nothing else there.
     let edits = match request.retarget {
@@ -73,21 +76,27 @@ pub(super) fn follow_patches(
         stale.extend(left.map(|(object, finding)| (object, finding.blocking())));
         (of_overlay, own, stale)
     };
-    let mut changes = own.changes;
+    let (mut changes, mut refused) = (own.changes, own.refused);
     for (path, documents) in own.texts {
-        base.rewrite(&path, documents);
+        let not_joined = base.rewrite(&path, documents).err();
+        refused.extend(not_joined.map(|not_joined| edit_refused(&path, &not_joined)));
     }
     if edits == PatchEdits::Suggested {
-        return FollowedPatches { overlay, changes, stale };
+        return FollowedPatches { overlay, changes, refused, stale };
     }
     changes.extend(of_overlay.changes);
+    refused.extend(of_overlay.refused);
     let rewritten = |(file, source): (YamlFile, &SourceFile)| {
-        let documents = of_overlay.texts.get(&source.path).cloned();
-        let after = documents.and_then(|texts| FileBefore::new(file.clone(), texts).after(&BTreeSet::new()));
-        after.unwrap_or(file)
+        let Some(documents) = of_overlay.texts.get(&source.path) else { return file };
+        FileBefore::new(file.clone(), documents.clone()).after(&BTreeSet::new()).unwrap_or_else(
+            |not_joined| {
+                refused.push(edit_refused(&source.path, &not_joined));
+                file
+            },
+        )
     };
     let overlay = overlay.into_iter().zip(&request.cluster.overlay).map(rewritten).collect();
-    FollowedPatches { overlay, changes, stale }
+    FollowedPatches { overlay, changes, refused, stale }
 }
 
 /// New texts of documents of files, and what changes in them.
@@ -96,6 +105,8 @@ struct PatchFiles {
     new: BTreeMap<PatchPlace, NewPatch>,
     texts: BTreeMap<RepoPath, BTreeMap<usize, String>>,
     changes: Vec<Change>,
+    /// Documents whose text is not edited.
+    refused: Vec<Finding>,
     /// What to write where names of fields follow, by the objects.
     suggested: Vec<(usize, FieldPath, Place, String)>,
     stale: Vec<StaleName>,
@@ -120,8 +131,10 @@ impl PatchFiles {
             files.new.insert(at, NewPatch::new(root));
         }
         for ((file, document, field), texts) in texts {
-            let edit = edit_of_text(patches, file, field, texts);
-            edits.entry((file, document)).or_default().extend(edit);
+            match edit_of_text(patches, file, field, texts) {
+                Ok(edit) => edits.entry((file, document)).or_default().push(edit),
+                Err(refused) => files.refused.push(edit_refused(patches.files[file].1, &refused)),
+            }
         }
         for (file, document, edit, change) in files.selectors(rewriting) {
             edits.entry((file, document)).or_default().push(edit);
@@ -135,12 +148,14 @@ impl PatchFiles {
             files.changes.push(change);
         }
         for ((file, document), edits) in edits {
-            let yaml = patches.files[file].0;
-            let own = yaml.text().get(yaml.documents()[document].span.clone()).map(alone);
-            let edits = edits.into_iter().map(|edit| DocumentEdit::Edit { document: 0, edit });
-            let edited = own.and_then(|own| edit(&own.ok()?, &edits.collect::<Vec<_>>()).ok());
-            if let Some(edited) = edited {
-                files.put((patches, file, document), edited.text().to_owned());
+            let (yaml, path) = patches.files[file];
+            let edits = edits.into_iter().map(|edit| DocumentEdit::Edit { document, edit });
+            match edit(yaml, &edits.collect::<Vec<_>>()) {
+                Ok(edited) => {
+                    let text = &edited.text()[edited.documents()[document].span.clone()];
+                    files.put((patches, file, document), text.to_owned());
+                }
+                Err(refused) => files.refused.push(edit_refused(path, &refused)),
             }
         }
         files
@@ -228,11 +243,14 @@ fn targets_of(base: &Base, patches: &Patches<'_>) -> BTreeMap<PatchPlace, Vec<us
 fn edit_of_text(
     patches: &Patches<'_>,
     file: usize,
-    field: FieldPath,
+    path: FieldPath,
     texts: BTreeMap<usize, String>,
-) -> Option<Edit> {
-    let (node, inner) = patches.inner(file, &field)?;
-    let after = FileBefore::new(inner.clone(), texts).after(&BTreeSet::new())?;
-    let scalar = Scalar { text: after.text().to_owned(), style: node.as_scalar()?.style };
-    Some(Edit::Set { path: field, node: Node::new(NodeKind::Scalar(scalar)) })
+) -> Result<Edit, EditRefused> {
+    let not_text = || EditRefused::of_whole("its patch is not a text");
+    let (node, inner) = patches.inner(file, &path).ok_or_else(not_text)?;
+    let style = node.as_scalar().ok_or_else(not_text)?.style;
+    let position = patches.files[file].0.position(node.span.start);
+    let after = FileBefore::new(inner.clone(), texts).after(&BTreeSet::new());
+    let text = after.map_err(|refused| EditRefused { position, ..refused })?.text().to_owned();
+    Ok(Edit::Set { path, node: Node::new(NodeKind::Scalar(Scalar { text, style })) })
 }

@@ -5,7 +5,7 @@
 use super::class_patch_edits::{Edits, follow_operations};
 use super::conversions::{Net, net};
 use super::model::{Change, ChangeReason};
-use super::patches::{PatchPlace, Patches, lent};
+use super::patches::{LENT, PatchPlace, Patches, lent};
 use super::redact::hide_in;
 use super::retarget::text;
 use crate::merge::cluster_objects::Base;
@@ -16,6 +16,7 @@ use capstan_kustomize::schema::Schemas;
 use capstan_model::finding::Place;
 use capstan_model::object::FieldPath;
 use capstan_yaml::{DocumentEdit, Edit, Entry, Node, NodeKind, Value, edit, flow_text, same_meaning};
+use std::collections::BTreeSet;
 
 /// Longer texts are left out of messages.
 const LONGEST: usize = 200;
@@ -68,10 +69,9 @@ pub(super) struct Rewritten {
 }
 
 /// What becomes of a patch.
-#[derive(PartialEq)]
 enum PatchSteps {
-    /// A strategic merge patch is converted like an object.
-    Fragment(Conversion),
+    /// A strategic merge patch is converted like an object, and then says this.
+    Fragment { conversion: Conversion, new: Node },
     /// Fields of the operations of a JSON patch (RFC 6902).
     Operations(Edits),
 }
@@ -79,8 +79,19 @@ enum PatchSteps {
 impl PatchSteps {
     fn is_empty(&self) -> bool {
         match self {
-            Self::Fragment(conversion) => conversion.steps.is_empty(),
+            Self::Fragment { conversion, .. } => conversion.steps.is_empty(),
             Self::Operations(edits) => edits.is_empty(),
+        }
+    }
+
+    /// Whether the text of the patch comes to the same.
+    fn write_the_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Fragment { conversion: own, .. }, Self::Fragment { conversion: other, .. }) => {
+                own == other
+            }
+            (Self::Operations(own), Self::Operations(other)) => own == other,
+            _ => false,
         }
     }
 }
@@ -93,12 +104,13 @@ impl Rewriting<'_> {
         let own = file.documents().get(document)?;
         let first = *targets.first()?;
         let steps = self.steps(&own.root, first).filter(|steps| !steps.is_empty())?;
-        if !targets.iter().all(|other| self.steps(&own.root, *other).as_ref() == Some(&steps)) {
+        let is_same = |other: PatchSteps| other.write_the_same(&steps);
+        if !targets.iter().all(|other| self.steps(&own.root, *other).is_some_and(is_same)) {
             return None;
         }
         let before = alone(file.text().get(own.span.clone())?).ok()?;
         let after = match &steps {
-            PatchSteps::Fragment(conversion) => replay(&before, &FieldPath::root(), conversion),
+            PatchSteps::Fragment { conversion, .. } => replay(&before, &FieldPath::root(), conversion),
             PatchSteps::Operations(edits) => {
                 let set = |(path, node): &(FieldPath, Node)| DocumentEdit::Edit {
                     document: 0,
@@ -109,6 +121,11 @@ impl Rewriting<'_> {
         };
         let after = after.ok()?;
         let root = after.documents().first()?.root.clone();
+        if let PatchSteps::Fragment { new, .. } = &steps
+            && !same_meaning(&lent(&root, self.base.node(first)), new)
+        {
+            return None;
+        }
         let change = |field: &FieldPath, part: &Node, change: FieldMove| Change {
             object: self.base.objects[first].id.clone(),
             place: self.line(at, part, field),
@@ -119,7 +136,7 @@ impl Rewriting<'_> {
             reason: ChangeReason::Release,
         };
         let changes = match &steps {
-            PatchSteps::Fragment(conversion) => {
+            PatchSteps::Fragment { conversion, .. } => {
                 let moves = fields_that_move(conversion, &own.root, &root).into_iter();
                 moves.map(|(field, one)| change(&field, &own.root, one)).collect()
             }
@@ -152,31 +169,38 @@ impl Rewriting<'_> {
         if text(&fragment, "apiVersion") != text(was, "apiVersion") {
             return None;
         }
-        let mut conversion = self.converted(&fragment, version, AtHand::Part)?;
+        let (conversion, refused) = steps_to(&fragment, version, AtHand::Part, self.schemas)?;
+        if !refused.is_empty() {
+            return None;
+        }
+        let mut conversion = in_order_of(&fragment, conversion);
         let mut new = fragment.clone();
         apply(&mut new, &conversion);
         let mut patched = was.clone();
         merge(&mut patched, &fragment)?;
-        let whole = self.converted(&patched, version, AtHand::Whole)?;
-        apply(&mut patched, &whole);
-        let mut expected = now.clone();
+        // What the release or other patches say of the object does not matter here.
+        let (mut expected, left) = self.whole(was, version)?;
+        let (patched, left_of_patched) = self.whole(&patched, version)?;
         merge(&mut expected, &new)?;
-        if !same_meaning(&patched, &expected) {
+        if !left_of_patched.is_subset(&left) || !same_meaning(&patched, &expected) {
             return None;
         }
-        let is_lent = |step: &ConversionStep| match step {
-            ConversionStep::Replace { at, .. } => root.at(at).is_none() && new.at(at).is_some(),
-            _ => false,
-        };
+        let lent =
+            LENT.into_iter().filter(|key| root.get(key).is_none()).map(|key| FieldPath::root().key(key));
+        let lent: Vec<FieldPath> = lent.collect();
+        let is_lent =
+            |step: &ConversionStep| matches!(step, ConversionStep::Replace { at, .. } if lent.contains(at));
         conversion.steps.retain(|step| !is_lent(step));
         conversion.notes.clear();
-        Some(PatchSteps::Fragment(conversion))
+        Some(PatchSteps::Fragment { conversion, new })
     }
 
-    /// The steps of an object or a part of it, if each of its fields has a counterpart.
-    fn converted(&self, object: &Node, version: &str, at_hand: AtHand) -> Option<Conversion> {
-        let (conversion, refused) = steps_to(object, version, at_hand, self.schemas)?;
-        refused.is_empty().then(|| in_order_of(object, conversion))
+    /// An object in that version, and its fields that have no counterpart there or are required there.
+    fn whole(&self, object: &Node, version: &str) -> Option<(Node, BTreeSet<FieldPath>)> {
+        let (conversion, refused) = steps_to(object, version, AtHand::Whole, self.schemas)?;
+        let mut converted = object.clone();
+        apply(&mut converted, &in_order_of(object, conversion));
+        Some((converted, refused.into_iter().map(|why| why.field).collect()))
     }
 }
 

@@ -111,22 +111,26 @@ impl<'p> Patches<'p> {
         plain: PlainFiles,
         see: &mut dyn FnMut(&FoundPatch<'_>),
     ) {
-        let id = object.0;
-        let is_built = plain == PlainFiles::Applied && self.items.iter().any(Option::is_some);
+        let mut selected = BTreeSet::new();
         for (file, items) in self.items.iter().enumerate() {
-            let (yaml, path) = self.files[file];
-            let Some(items) = items else {
-                let counts = !is_built || self.named.contains(path);
-                for (document, content) in yaml.documents().iter().enumerate().filter(|_| counts) {
-                    if is_object(&content.root, id) {
-                        let at = PatchPlace { file, document, within: None };
-                        see(&FoundPatch { root: &content.root, at, by: PatchTarget::Itself });
+            for item in items.iter().flatten() {
+                self.each_of_item(file, item, object, &mut |patch| {
+                    if selected.insert(patch.at.clone()) {
+                        see(patch);
                     }
-                }
+                });
+            }
+        }
+        let is_built = plain == PlainFiles::Applied && self.items.iter().any(Option::is_some);
+        for (file, &(yaml, path)) in self.files.iter().enumerate() {
+            if self.items[file].is_some() || is_built && !self.named.contains(path) {
                 continue;
-            };
-            for item in items {
-                self.each_of_item(file, item, object, see);
+            }
+            for (document, content) in yaml.documents().iter().enumerate() {
+                let at = PatchPlace { file, document, within: None };
+                if is_object(&content.root, object.0) && !selected.contains(&at) {
+                    see(&FoundPatch { root: &content.root, at, by: PatchTarget::Itself });
+                }
             }
         }
     }
@@ -144,7 +148,7 @@ impl<'p> Patches<'p> {
             return;
         }
         match form {
-            PatchForm::File(named) if selector.is_some() => self.of_named_file(file, named, id, see),
+            PatchForm::File(named) if selector.is_some() => self.of_named_file(file, named, see),
             PatchForm::File(_) => {}
             PatchForm::Inline { field, inner, .. } => {
                 let by = if selector.is_some() { PatchTarget::Selector } else { PatchTarget::Itself };
@@ -160,21 +164,12 @@ impl<'p> Patches<'p> {
     }
 
     /// A patch in a file of its own, for what a selector names.
-    fn of_named_file(
-        &self,
-        kustomization: usize,
-        named: &str,
-        id: &ObjectId,
-        see: &mut dyn FnMut(&FoundPatch<'_>),
-    ) {
+    fn of_named_file(&self, kustomization: usize, named: &str, see: &mut dyn FnMut(&FoundPatch<'_>)) {
         let path = self.files[kustomization].1.parent().unwrap_or_default().join(named).ok();
         let Some(file) = self.files.iter().position(|(_, own)| Some(*own) == path.as_ref()) else { return };
-        // What names the object itself is found as a patch of its own.
         for (document, content) in self.files[file].0.documents().iter().enumerate() {
-            if !is_object(&content.root, id) {
-                let at = PatchPlace { file, document, within: None };
-                see(&FoundPatch { root: &content.root, at, by: PatchTarget::Selector });
-            }
+            let at = PatchPlace { file, document, within: None };
+            see(&FoundPatch { root: &content.root, at, by: PatchTarget::Selector });
         }
     }
 
@@ -301,10 +296,13 @@ pub(super) fn short_version(object: &Node) -> &str {
     version.rsplit_once('/').map_or(version, |(_, short)| short)
 }
 
+/// What a strategic patch may leave out, since the `target` beside it says which objects it is for.
+pub(super) const LENT: [&str; 2] = ["apiVersion", "kind"];
+
 /// A strategic patch with the version and the kind of the object that it is for.
 pub(super) fn lent(patch: &Node, was: &Node) -> Node {
     let mut fragment = patch.clone();
-    for key in ["apiVersion", "kind"] {
+    for key in LENT {
         if let (None, Some(own)) = (patch.get(key), was.get(key)) {
             put(&mut fragment, FieldPath::root().key(key).steps(), own.clone());
         }

@@ -101,7 +101,7 @@ fn steps(
     namespaces(context, merge, &mut said);
     conversions(context, merge, obstacles, &mut said);
     said.changes.extend(patches.changes.iter().cloned());
-    said.findings.extend(patches.stale(merge));
+    said.findings.extend(patches.refused.iter().cloned().chain(patches.stale(merge)));
     if context.request.settings.versions == Versions::Move {
         ahead(context, &group, &mut said);
     }

@@ -7,7 +7,7 @@
 
 use super::moved_fields::{MovedField, There, fate_of, moved_fields, put};
 use super::patch_rewriting::NewPatch;
-use super::patches::{FoundPatch, PatchEdits, PatchPlace, Patches, PlainFiles, lent};
+use super::patches::{FoundPatch, PatchEdits, PatchPlace, PatchTarget, Patches, PlainFiles, lent};
 use super::retarget::text;
 use crate::merge::cluster_objects::Base;
 use capstan_kustomize::schema::Schemas;
@@ -36,7 +36,7 @@ struct Mention {
 pub(super) fn stale_patches(
     base: &Base,
     patches: &Patches<'_>,
-    new: (&BTreeMap<PatchPlace, NewPatch>, PatchEdits),
+    (new, edits): (&BTreeMap<PatchPlace, NewPatch>, PatchEdits),
     rule: &'static RuleEntry,
     schemas: &Schemas,
 ) -> Vec<(usize, Finding)> {
@@ -44,36 +44,55 @@ pub(super) fn stale_patches(
     for (object, converted) in &base.converted {
         let Some(version) = text(base.node(*object), "apiVersion") else { continue };
         let target = ConvertedObject { id: &base.objects[*object].id, was: &converted.was, version };
-        for Mention { moved: MovedField { field, there }, place, instead } in
-            mentions_of(&target, patches, new, schemas)
-        {
-            let instead = instead.map_or_else(String::new, |instead| format!(": `{instead}`"));
-            let message = format!(
-                "This patch is for {field} of {}, which the upgrade converts to {version}. There the field {there}, so the patch fails or has no effect after the upgrade. Write it for {version} in the same change{instead}.",
-                target.id
-            );
-            let finding = Finding::new(rule, message).place(place).object(target.id).path(&field);
-            let blocks = rule == rules::API_VERSION_LEAVES_FIELD;
-            findings.push((*object, if blocks { finding.blocking() } else { finding }));
-        }
+        patches.each_of((target.id, target.was), PlainFiles::All, &mut |patch| {
+            let new = new.get(&patch.at);
+            if new.is_some() && edits == PatchEdits::Written {
+                return;
+            }
+            let mentions = of_patch(patches, patch, &target, new, schemas);
+            let mut found: Vec<Finding> =
+                mentions.into_iter().map(|mention| of_field(mention, &target, rule)).collect();
+            // Where the overlay loses a target, that is found in what is rendered.
+            if found.is_empty() && rule == rules::API_VERSION_LEAVES_FIELD {
+                found.extend(of_version(patches, patch, &target, rule));
+            }
+            findings.extend(found.into_iter().map(|finding| (*object, finding)));
+        });
     }
     findings
 }
 
-fn mentions_of(
-    target: &ConvertedObject<'_>,
+/// A field that a patch names.
+fn of_field(mention: Mention, target: &ConvertedObject<'_>, rule: &'static RuleEntry) -> Finding {
+    let Mention { moved: MovedField { field, there }, place, instead } = mention;
+    let (id, version) = (target.id, target.version);
+    let instead = instead.map_or_else(String::new, |instead| format!(": `{instead}`"));
+    let message = format!(
+        "This patch is for {field} of {id}, which the upgrade converts to {version}. There the field {there}, so the patch fails or has no effect after the upgrade. Write it for {version} in the same change{instead}."
+    );
+    let finding = Finding::new(rule, message).place(place).object(id).path(&field);
+    if rule == rules::API_VERSION_LEAVES_FIELD { finding.blocking() } else { finding }
+}
+
+/// A patch that says itself which object it is for, with the version before, and does not follow: its fields are the same
+/// there, but kustomize finds no such object.
+fn of_version(
     patches: &Patches<'_>,
-    (new, edits): (&BTreeMap<PatchPlace, NewPatch>, PatchEdits),
-    schemas: &Schemas,
-) -> Vec<Mention> {
-    let mut found = Vec::new();
-    patches.each_of((target.id, target.was), PlainFiles::All, &mut |patch| {
-        let new = new.get(&patch.at);
-        if new.is_none() || edits == PatchEdits::Suggested {
-            found.extend(of_patch(patches, patch, target, new, schemas));
-        }
-    });
-    found
+    patch: &FoundPatch<'_>,
+    target: &ConvertedObject<'_>,
+    rule: &'static RuleEntry,
+) -> Option<Finding> {
+    let own = text(patch.root, "apiVersion").filter(|own| Some(*own) == text(target.was, "apiVersion"))?;
+    if patch.by == PatchTarget::Selector {
+        return None;
+    }
+    let (id, version) = (target.id, target.version);
+    let message = format!(
+        "This patch is for {id} in {own}, and the upgrade converts that object to {version}, so the patch finds no object after the upgrade. Write it for {version} in the same change."
+    );
+    let field = FieldPath::root().key("apiVersion");
+    let place = patches.place(&patch.at, patch.root, &field);
+    Some(Finding::new(rule, message).place(place).object(id).path(&field).blocking())
 }
 
 /// Whether a patch names a field of an object that is another one in the object's newer version.

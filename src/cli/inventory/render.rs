@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use capstan_inventory::values::Member;
 use capstan_model::finding::Severity;
 use capstan_model::ids::ClusterId;
 use capstan_model::wording::in_one_line;
@@ -69,10 +70,11 @@ fn below(opened: OpenedInventory<'_>, typed: &str) -> Result<Vec<String>, Comman
     if opened.survey.member(typed).is_some() {
         return Ok(vec![typed.to_owned()]);
     }
-    let folders: Vec<ClusterId> = in_folders(opened.survey).into_iter().map(|(folder, _)| folder).collect();
+    let (folders, members): (Vec<ClusterId>, Vec<Member<'_>>) = in_folders(opened.survey).into_iter().unzip();
     let meant = in_folder(opened, &folders, typed)?;
-    // A folder is named from the repository's root.
-    Ok(meant.iter().map(ToString::to_string).collect())
+    // By their names: a folder may be called like another definition.
+    let found = folders.iter().zip(&members).filter(|(folder, _)| meant.contains(folder));
+    Ok(found.map(|(_, member)| member.name().to_owned()).collect())
 }
 
 fn write(path: &Path, text: &str) -> Result<(), CommandFailure> {

@@ -164,6 +164,11 @@ fn a_definition_is_named_by_paths_as_clusters_are() {
         .refused(2, "error: `.` holds several clusters: `acme/peu01`, `acme/peu02`. This command takes one");
     let both = capstan(&acme, &["inventory", "render", "."]);
     assert_eq!(both.ended(0).out.matches("# acme/peu0").count(), 2, "{}", both.out);
+    // A folder that has the name of another definition.
+    checkout.write("inventory/peu01.yaml", &PEU01.replace("acme/peu01", "peu02"));
+    let both = checkout.capstan(&["inventory", "render", "."]);
+    let cluster = |id: &str| both.ended(0).out.matches(&format!("# {id}: cluster.yaml")).count();
+    assert_eq!((cluster("peu02"), cluster("acme/peu02")), (1, 1), "{}", both.out);
 }
 
 #[test]

@@ -61,3 +61,11 @@ fn a_new_version_takes_no_id_of_an_archived_release() {
     assert_eq!(sandbox.read("openstack/v1.1.2/base/cluster.yaml"), NEW);
     assert!(!sandbox.files().keys().any(|path| path.starts_with("openstack/v1.1.1/")));
 }
+
+#[test]
+fn a_version_that_no_release_can_come_to_is_refused() {
+    sandbox().capstan(&["migrate", "--new-releases", "--to", "v1beta9"]).refused(
+        2,
+        "error: `--to v1beta9`: no object here has this API version or can be converted to it; here Capstan converts to infrastructure.cluster.x-k8s.io/v1beta2",
+    );
+}

@@ -266,6 +266,18 @@ fn one_rule_with_an_invalid_selector_stops_every_drain() {
 }
 
 #[test]
+fn replicas_of_several_controllers_are_as_many_as_can_be_counted() {
+    let mut workload = web(&["n1"]);
+    workload.pods.push(pod("shop/other-1", "ReplicaSet/other", "n1"));
+    workload.pods[1].labels = workload.pods[0].labels.clone();
+    workload.controllers[0].replicas = Some(u32::MAX);
+    workload.controllers.push(controller("shop", "ReplicaSet/other", Some(u32::MAX)));
+    workload.budgets.push(max_unavailable(1));
+    let because = none_allowed([u32::MAX, u32::MAX - 1, 2], Vec::new());
+    assert_eq!(verdict(&workload, &surge(&["n1"])), Verdict::Stops(stop("m-n1", "shop/other-1", because)));
+}
+
+#[test]
 fn what_nobody_read_is_named() {
     let mut unknown = web(&["n1"]);
     unknown.budgets.push(max_unavailable(1));
@@ -282,10 +294,14 @@ fn what_nobody_read_is_named() {
         pods: vec![PodSelector::default()],
     });
     let bounded = Plan { most_work: Some(3), ..surge(&["n1"]) };
+    let mut many = surge(&["n1"]);
+    many.groups[0].come = usize::MAX;
+    many.groups.push(many.groups[0].clone());
     for (name, workload, plan, missing) in [
         ("replicas", unknown, surge(&["n1"]), replicas),
         ("labels of a namespace", elsewhere, with_rule, MissingFact::NamespaceLabels("shop".to_owned())),
         ("work", web(&["n1", "n2"]), bounded, MissingFact::MoreWork),
+        ("machines without number", web(&["n1"]), many, MissingFact::MoreWork),
     ] {
         assert_eq!(verdict(&workload, &plan), Verdict::CannotBeTold { missing }, "{name}");
     }

@@ -63,6 +63,40 @@ fn rollouts_go_through() {
     }
 }
 
+/// Each node has a place for one pod, but for the first one, which has a place for as many as are on it.
+fn narrow(workload: &Workload, first: u64) -> Workload {
+    let mut workload = workload.clone();
+    for node in &mut workload.nodes {
+        node.allocatable.insert("cpu".to_owned(), 1_000);
+    }
+    workload.nodes[0].allocatable.insert("cpu".to_owned(), first);
+    workload.budgets.push(max_unavailable(1));
+    workload
+}
+
+fn group(leave: &[&str], come: usize) -> MachineGroup {
+    let mut group = surge(leave).groups.remove(0);
+    group.come = come;
+    group.new_node.allocatable.insert("cpu".to_owned(), 1_000);
+    group
+}
+
+#[test]
+fn machines_come_also_where_fewer_leave_and_a_surplus_leaves_first() {
+    let together = with_each(&web(&NODES), |pod| pod.node = Some("n1".to_owned()));
+    let pair = narrow(&web(&["n1", "n2"]), 1_000);
+    for (name, workload, groups, expected) in [
+        // Both leave at once, so the second pod waits for the first.
+        ("a group that only grows", pair.clone(), vec![group(&[], 2), group(&["n1", "n2"], 0)], through(1)),
+        ("one leaves and three come", narrow(&together, 3_000), vec![group(&["n1"], 3)], through(2)),
+        // The second machine leaves when the new one has the pod of the first.
+        ("two leave and one comes", pair, vec![group(&["n1", "n2"], 1)], through(0)),
+    ] {
+        let drains = drains(&workload, &Plan { groups, side_by_side: 1, ..Plan::default() });
+        assert_eq!(drains.verdict, expected, "{name}: {:#?}", drains.steps);
+    }
+}
+
 #[test]
 fn a_timeout_ends_a_stop_and_kills_what_is_left() {
     let mut workload = web(&["n1", "n2"]);
@@ -106,6 +140,18 @@ fn machines_without_a_node_and_empty_nodes_leave_at_once() {
     let found = drains(&workload, &plan);
     assert_eq!(found.verdict, through(0));
     assert_eq!(found.steps.len(), 3);
+}
+
+/// Somebody deleted it: its node does not wait until it ends.
+#[test]
+fn a_pod_that_is_deleted_is_not_waited_for_until_it_ends() {
+    let mut workload = web(&["n1"]);
+    workload.pods[0].labels.insert("cluster.x-k8s.io/drain".to_owned(), "wait-completed".to_owned());
+    let because = StopCause::NeverCompletes;
+    let stop = Stop { machine: "m-n1".to_owned(), pod: Some("shop/web-1".to_owned()), because };
+    assert_eq!(drains(&workload, &surge(&["n1"])).verdict, Verdict::Stops(stop));
+    workload.pods[0].deleted = true;
+    assert_eq!(drains(&workload, &surge(&["n1"])).verdict, through(0));
 }
 
 #[test]

@@ -29,6 +29,27 @@ fn clusters_of_one_name_in_two_namespaces_are_two() {
 }
 
 #[test]
+fn a_cluster_without_a_namespace_may_be_any_of_its_name_in_whatever_order_the_files_are() {
+    let of = |namespace: &str| {
+        cluster("web").replace("name: web\n", &format!("name: web\n  namespace: {namespace}\n"))
+    };
+    let fleet = |first: String, second: String, third: String| {
+        let files = [("fleet/a.yaml", first), ("fleet/b.yaml", second), ("fleet/c.yaml", third)];
+        left_lines(&check(&files, NOTHING_YET, &[])).concat()
+    };
+    for told in [
+        fleet(cluster("web"), of("eu"), of("us")),
+        fleet(of("eu"), cluster("web"), of("us")),
+        fleet(of("eu"), of("us"), cluster("web")),
+    ] {
+        assert!(told.contains("`fleet` has 2 clusters"), "{told}");
+        for name in ["`eu/web` to fleet/eu-web/", "`us/web` to fleet/us-web/"] {
+            assert!(told.contains(name), "{told}");
+        }
+    }
+}
+
+#[test]
 fn a_file_for_each_cluster_in_one_folder() {
     let proposed = check(
         &[
