@@ -23,6 +23,7 @@ mod mirror_lock;
 mod objects;
 mod packs;
 mod remote;
+mod stored_content;
 mod stored_trees;
 mod tidying;
 mod trailers;

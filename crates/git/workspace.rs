@@ -1,5 +1,6 @@
 //! A checkout as the command line's workspace.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -7,6 +8,7 @@ use capstan_model::file_change::FileChange;
 use capstan_model::tree::{BlobId, CommitId, RepoPath, Tree, TreeId};
 
 use super::changed_tree::ChangedTree;
+use super::stored_content::stored_contents;
 use super::work_tree::obstacles;
 use super::{Checkout, CheckoutError, write_all_or_nothing};
 use capstan_ports::{GitObstacle, NewFile, PastFolder, Workspace, WorkspaceError};
@@ -59,6 +61,11 @@ impl Workspace for Checkout {
     fn obstacles(&self, files: &[NewFile]) -> Result<Vec<GitObstacle>, WorkspaceError> {
         let Some(root) = self.root() else { return Ok(Vec::new()) };
         Ok(obstacles(&self.objects, root, files)?)
+    }
+
+    fn stored_contents(&self, files: &[RepoPath]) -> Result<BTreeMap<RepoPath, BlobId>, WorkspaceError> {
+        let Some(root) = self.root() else { return Ok(BTreeMap::new()) };
+        Ok(stored_contents(&self.objects, root, files)?)
     }
 
     fn write(&self, changes: &[FileChange]) -> Result<(), WorkspaceError> {

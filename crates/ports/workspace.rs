@@ -1,5 +1,6 @@
 //! A checkout on disk, as the command line needs it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use capstan_model::file_change::FileChange;
@@ -74,6 +75,9 @@ pub trait Workspace {
     ) -> Result<Arc<dyn Tree>, WorkspaceError>;
     /// What is in the way of new files in Git: its ignore rules and its attributes, as they are now.
     fn obstacles(&self, files: &[NewFile]) -> Result<Vec<GitObstacle>, WorkspaceError>;
+    /// The ids of the contents that `git add` would store of these files on disk, with their filters: line ends, Git LFS.
+    /// What is not a file on disk is left out.
+    fn stored_contents(&self, files: &[RepoPath]) -> Result<BTreeMap<RepoPath, BlobId>, WorkspaceError>;
     /// Writes all changes or none.
     fn write(&self, changes: &[FileChange]) -> Result<(), WorkspaceError>;
 }

@@ -423,3 +423,42 @@ fn the_commands_in_its_sentences_work_too() {
         assert_eq!(sandbox.capstan(&["clusters", "-o", "json"]).json(0)[0]["cluster"], "clusters/one");
     }
 }
+
+/// Moves the clusters of `crowded`, as a person says that all subfolders are applied.
+const MOVE: [&str; 4] = ["init", "--write", "--move", "--applied-below"];
+
+/// Writes all files of a folder again, with the same content: Git compares content then.
+fn write_again(sandbox: &Sandbox, folder: &str) {
+    for (path, text) in sandbox.files().into_iter().filter(|(path, _)| path.starts_with(folder)) {
+        sandbox.write(&path, &text);
+    }
+}
+
+#[test]
+fn a_file_that_git_would_not_change_has_no_changes() {
+    let sandbox = crowded();
+    sandbox.repository.git(&["config", "core.autocrlf", "true"]);
+    fs::remove_dir_all(sandbox.at("fleet")).unwrap();
+    sandbox.repository.git(&["checkout", "--", "fleet"]);
+    assert!(sandbox.read("fleet/c.yaml").contains("kind: Cluster\r\n"));
+    write_again(&sandbox, "fleet/");
+    sandbox.write("fleet/c.yaml", &cluster("d").replace('\n', "\r\n"));
+    let said = sandbox.capstan(&MOVE);
+    assert_eq!(said.ended(1).err_before_page().lines().last(), Some("  fleet/c.yaml"), "{}", said.err);
+    sandbox.write("fleet/c.yaml", &cluster("c").replace('\n', "\r\n"));
+    sandbox.capstan(&MOVE).ended(0);
+    sandbox.repository.git(&["add", "-A"]);
+    assert_eq!(sandbox.repository.git(&["show", ":fleet/c/c.yaml"]), cluster("c").trim_end());
+
+    // A filter that stores another text, as Git LFS does.
+    let sandbox = crowded();
+    sandbox.write(".gitattributes", "fleet/** filter=short\n");
+    sandbox.repository.git(&["config", "filter.short.clean", "sed s/10.0.0.0/TEN/"]);
+    sandbox.repository.git(&["config", "filter.short.smudge", "sed s/TEN/10.0.0.0/"]);
+    write_again(&sandbox, "fleet/");
+    sandbox.repository.commit_all("filtered");
+    assert!(sandbox.repository.git(&["show", "HEAD:fleet/c.yaml"]).contains("[TEN/16]"));
+    write_again(&sandbox, "fleet/");
+    sandbox.capstan(&MOVE).ended(0);
+    assert_eq!(sandbox.read("fleet/c/c.yaml"), cluster("c"));
+}
