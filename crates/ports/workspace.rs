@@ -40,8 +40,10 @@ pub struct NewFile {
 /// What Git does with a new file, where that is not what it does with others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GitObstacle {
-    /// `git add -A` leaves it out: it is ignored, in another repository, or outside of a sparse checkout.
+    /// `git add -A` leaves it out: it is ignored, or in another repository.
     NotTaken(RepoPath),
+    /// `git add -A` leaves it out: the sparse checkout does not include it.
+    OutsideSparseCheckout(RepoPath),
     /// Its attributes convert it otherwise than the file that its content is from.
     Converted(NewFile),
 }

@@ -140,7 +140,11 @@ fn not_kept_from_git(workspace: &dyn Workspace, moving: &Moving) -> Result<(), C
     }
     let words = |obstacle: &GitObstacle| match obstacle {
         GitObstacle::NotTaken(path) => format!(
-            "\n  {path}: `git add` would not take this new file, so its cluster would be missing from the next commit: it is ignored, in another repository, or in a sparse checkout. Change `.gitignore`, remove the other repository, or use a whole checkout"
+            "\n  {path}: `git add` would not take this new file, so its cluster would be missing from the next commit: it is ignored, or in another repository. Change `.gitignore`, or remove the other repository"
+        ),
+        GitObstacle::OutsideSparseCheckout(path) => format!(
+            "\n  {path}: `git add` would not take this new file, since it would be outside of the sparse checkout: run `git sparse-checkout add {}`, and the command again",
+            path.parent().filter(|folder| !folder.is_root()).as_ref().unwrap_or(path)
         ),
         GitObstacle::Converted(NewFile { path, from }) => format!(
             "\n  {path}: Git would store this new file otherwise than {}, perhaps without encryption: write `.gitattributes` so that both have the same attributes",

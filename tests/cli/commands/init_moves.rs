@@ -273,7 +273,7 @@ fn a_link_and_a_file_in_the_way_are_refused() {
 /// What `git add` would leave out, or would store otherwise.
 #[test]
 fn new_files_that_git_does_not_take_as_it_took_the_old_ones_are_refused() {
-    let left_out = "error: nothing is moved:\n  fleet/c/c.yaml: `git add` would not take this new file, so its cluster would be missing from the next commit: it is ignored, in another repository, or in a sparse checkout. Change `.gitignore`, remove the other repository, or use a whole checkout";
+    let left_out = "error: nothing is moved:\n  fleet/c/c.yaml: `git add` would not take this new file, so its cluster would be missing from the next commit: it is ignored, or in another repository. Change `.gitignore`, or remove the other repository";
     for ignored in ["c/\n", "/fleet/*/\n!/fleet/a/\n!/fleet/b/\n", "/fleet/c/*.yaml\n"] {
         let sandbox = crowded();
         sandbox.write(".gitignore", ignored);
@@ -461,4 +461,34 @@ fn a_file_that_git_would_not_change_has_no_changes() {
     write_again(&sandbox, "fleet/");
     sandbox.capstan(&MOVE).ended(0);
     assert_eq!(sandbox.read("fleet/c/c.yaml"), cluster("c"));
+}
+
+#[test]
+fn a_sparse_checkout_with_all_files_of_the_clusters_is_enough() {
+    let sparse = |arguments: &[&str]| {
+        let sandbox = crowded();
+        sandbox.write("other/notes.txt", "of no concern\n");
+        sandbox.repository.commit_all("another folder");
+        sandbox.repository.git(&[&["sparse-checkout", "set"], arguments].concat());
+        sandbox
+    };
+    for index in ["--no-sparse-index", "--sparse-index"] {
+        let sandbox = sparse(&["--cone", index, "fleet", "flux"]);
+        assert!(!sandbox.at("other").exists());
+        sandbox.capstan(&MOVE).ended(0);
+        assert_eq!(sandbox.read("fleet/c/c.yaml"), cluster("c"));
+    }
+    // The files are there, and the new folders are not in it.
+    let sandbox = sparse(&["--no-cone", "/fleet/*.yaml", "/flux/", "!/fleet/c/"]);
+    let said = sandbox.capstan(&MOVE);
+    assert_eq!(
+        said.ended(1).err_before_page().lines().nth(1),
+        Some(
+            "  fleet/a/all.yaml: `git add` would not take this new file, since it would be outside of the sparse checkout: run `git sparse-checkout add fleet/a`, and the command again"
+        ),
+        "{}",
+        said.err
+    );
+    sandbox.repository.git(&["sparse-checkout", "add", "fleet/a", "fleet/b", "fleet/c"]);
+    sandbox.capstan(&MOVE).ended(0);
 }
