@@ -492,3 +492,25 @@ fn a_sparse_checkout_with_all_files_of_the_clusters_is_enough() {
     sandbox.repository.git(&["sparse-checkout", "add", "fleet/a", "fleet/b", "fleet/c"]);
     sandbox.capstan(&MOVE).ended(0);
 }
+
+/// Flux takes each file for a manifest where it applies the root, `.capstan.yaml` too.
+#[test]
+fn settings_that_flux_would_apply_are_not_written() {
+    let all = FLUX.replace("./fleet", "./");
+    let sandbox = Sandbox::with(&[
+        ("one/cluster.yaml", &cluster("one")),
+        ("two/cluster.yaml", &cluster("two")),
+        ("flux/all.yaml", &all),
+    ]);
+    for command in [&["init", "--write"][..], &["init", "--write", "--move"]] {
+        sandbox.capstan(command).refused(
+            1,
+            "error: nothing is written:\n  flux/all.yaml:1:1: this Kustomization of Flux applies every manifest below the repository's root, and would fail on .capstan.yaml, which has no kind: add the line `.capstan.yaml` to .sourceignore, commit it, and run the command again",
+        );
+    }
+    assert!(!sandbox.at(".capstan.yaml").exists());
+    sandbox.capstan(&["init"]).ended(0);
+    sandbox.write(".sourceignore", "/.capstan.yaml\n");
+    sandbox.repository.commit_all("settings are no manifest");
+    sandbox.capstan(&["init", "--write"]).ended(0);
+}
