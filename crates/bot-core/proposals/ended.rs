@@ -1,5 +1,4 @@
-//! The ends of proposals' pull requests. A merge is a line in the history of each cluster that it changed, whoever merged
-//! it.
+//! The ends of proposals' pull requests. A merge by anybody is a line in the history of each cluster that it changed.
 
 use std::collections::BTreeSet;
 
