@@ -115,7 +115,7 @@ impl AgentClient {
         // Should this fail, the same code and the same key give the same agent once more.
         files::write(&path, &text)?;
         tracing::info!(agent = %enrolment.agent, bot = %self.url(), "enrolled");
-        *self.untold.lock().unwrap_or_else(PoisonError::into_inner) = Some(enrolment.clone());
+        *self.unreported.lock().unwrap_or_else(PoisonError::into_inner) = Some(enrolment.clone());
         // A bot that takes somebody new may have heard nothing yet.
         self.outbox.lock().unwrap_or_else(PoisonError::into_inner).forget_said(None);
         self.published.lock().unwrap_or_else(PoisonError::into_inner).forget();
@@ -123,8 +123,8 @@ impl AgentClient {
     }
 
     /// The enrolment that was made since this was asked last.
-    pub(super) fn take_untold(&self) -> Option<Enrolment> {
-        self.untold.lock().unwrap_or_else(PoisonError::into_inner).take()
+    pub(super) fn take_unreported(&self) -> Option<Enrolment> {
+        self.unreported.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// Sends a call with a token of its own, and repeats it after a new enrolment.

@@ -136,7 +136,7 @@ pub struct AgentClient {
     folder: PathBuf,
     enrolment: tokio::sync::Mutex<Option<Enrolment>>,
     /// An enrolment that was not reported yet.
-    untold: Mutex<Option<Enrolment>>,
+    unreported: Mutex<Option<Enrolment>>,
     shelf: ArchiveFile,
     /// What was fetched last, where it is not on the shelf.
     newest: tokio::sync::Mutex<Option<(Signed, Fetched)>>,
@@ -187,7 +187,7 @@ impl AgentClient {
             published: Mutex::new(PublishedCache::open(&folder)?),
             folder,
             enrolment: tokio::sync::Mutex::new(enrolment),
-            untold: Mutex::default(),
+            unreported: Mutex::default(),
             outbox: Mutex::new(outbox),
             stored: Arc::new(Notify::new()),
             _leash: stop.clone().drop_guard(),

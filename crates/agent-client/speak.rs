@@ -105,7 +105,7 @@ impl Bot for BotSource {
     }
 
     fn newly_enrolled(&self) -> Option<NewAgent> {
-        let enrolment = self.0.take_untold()?;
+        let enrolment = self.0.take_unreported()?;
         Some(NewAgent {
             agent: enrolment.agent.to_string(),
             bot: self.0.url().to_string(),

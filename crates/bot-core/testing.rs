@@ -110,6 +110,7 @@ pub(crate) fn pull(number: u64, branch: &str, head: char) -> PullRequest {
         sidebar: Sidebar::default(),
         created_at: now(),
         closed_at: None,
+        merged_by: None,
         html_url: String::new(),
         node_id: String::new(),
     }

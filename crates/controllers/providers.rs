@@ -62,7 +62,7 @@ pub(super) async fn run(ports: Ports, providers: Providers, stop: CancellationTo
         said: String::new(),
         again: None,
         previewed: None,
-        told: None,
+        reported: None,
     };
     let mut fruitless: u32 = 0;
     let mut opening = SecondLook::default();
@@ -123,7 +123,7 @@ struct Installing {
     /// When it was said what taking over would change.
     previewed: Option<Instant>,
     /// Of which namespaces it was said that their operators have stopped.
-    told: Option<Vec<String>>,
+    reported: Option<Vec<String>>,
 }
 
 impl Installing {
@@ -182,15 +182,15 @@ impl Installing {
             self.leases.begin(&namespaces);
             // The next look is when it has run out.
             self.again = Some(left + AFTER_LEASE);
-            if self.told.as_ref() != Some(&namespaces) {
+            if self.reported.as_ref() != Some(&namespaces) {
                 say_waiting(&self.ports, &namespaces, left).await?;
-                self.told = Some(namespaces);
+                self.reported = Some(namespaces);
             }
         } else {
-            self.told = None;
+            self.reported = None;
         }
         if let Some(refusal) = owner.refusal() {
-            if self.told.is_none() {
+            if self.reported.is_none() {
                 self.leases.end_waiting();
             }
             return Ok(Some(refusal));

@@ -49,14 +49,14 @@ impl SecondLook {
 /// Watches whose changes one loop hears.
 pub(super) struct Watches {
     live: Arc<Gate>,
-    told: mpsc::Sender<LiveChange>,
+    sender: mpsc::Sender<LiveChange>,
     heard: mpsc::Receiver<LiveChange>,
     /// Those of single namespaces, with whose rights.
     namespaces: BTreeMap<String, (As, AbortHandle)>,
     /// The number of watches.
     most: usize,
     /// Whether it was said that there are more.
-    is_told_of_more: bool,
+    has_warned_of_limit: bool,
     /// Dropped with this, and the watches with them.
     tasks: JoinSet<()>,
 }
@@ -64,18 +64,18 @@ pub(super) struct Watches {
 impl Watches {
     /// None yet; of single namespaces at most so many.
     pub(super) fn new(live: &Arc<Gate>, most: usize) -> Self {
-        let (told, heard) = mpsc::channel(BACKLOG);
+        let (sender, heard) = mpsc::channel(BACKLOG);
         let (namespaces, tasks) = (BTreeMap::new(), JoinSet::new());
-        Self { live: Arc::clone(live), told, heard, namespaces, most, is_told_of_more: false, tasks }
+        Self { live: Arc::clone(live), sender, heard, namespaces, most, has_warned_of_limit: false, tasks }
     }
 
     /// Watches what is worth it, as that changes.
     pub(super) fn follow(&mut self, by: As, posts: watch::Receiver<BTreeSet<Post>>) -> AbortHandle {
         let mut changes = self.live.watch_posts(by, posts);
-        let told = self.told.clone();
+        let sender = self.sender.clone();
         self.tasks.spawn(async move {
             while let Some(change) = changes.next().await {
-                if told.send(change).await.is_err() {
+                if sender.send(change).await.is_err() {
                     return;
                 }
             }
@@ -101,7 +101,7 @@ impl Watches {
                 continue;
             }
             if self.namespaces.len() >= self.most {
-                if !std::mem::replace(&mut self.is_told_of_more, true) {
+                if !std::mem::replace(&mut self.has_warned_of_limit, true) {
                     let most = self.most;
                     tracing::warn!(
                         namespace,

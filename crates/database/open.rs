@@ -127,6 +127,12 @@ const MIGRATIONS: &[(i64, &str, &str, &str)] = &[
         include_str!("../../migrations/sqlite/0018_more_machines.sql"),
         include_str!("../../migrations/postgres/0018_more_machines.sql"),
     ),
+    (
+        19,
+        "ended proposals",
+        include_str!("../../migrations/sqlite/0019_ended_proposals.sql"),
+        include_str!("../../migrations/postgres/0019_ended_proposals.sql"),
+    ),
 ];
 
 /// What to do with a file that is damaged.

@@ -24,19 +24,19 @@ use capstan_ports::{
 const A_MONTH_MS: i64 = 30 * 24 * 3_600_000;
 
 type CheckRow = (i64, String, Option<String>, Option<String>, Option<String>);
-type ProposalRow = (String, String, Option<i64>, String, String, String, i64);
+type ProposalRow = (String, String, Option<i64>, String, String, String, i64, Option<i64>);
 
 #[async_trait]
 impl Records for Database {
     async fn proposals(&self, repository: u64) -> Result<Vec<ProposalRecord>, RecordsError> {
         const DOING: &str = "reading proposals";
-        let sql = "SELECT target, source_kind, pull_request, source, plan, head, opened_at_ms
+        let sql = "SELECT target, source_kind, pull_request, source, plan, head, opened_at_ms, ended_at_ms
                    FROM proposals WHERE repository = $1 ORDER BY target, source_kind";
         let rows: Vec<ProposalRow> =
             read!(self, pool => sqlx::query_as(sql).bind(repository.cast_signed()).fetch_all(pool).await)
                 .map_err(failed(DOING))?;
         rows.into_iter()
-            .map(|(target, kind, pull_request, source, plan, head, opened_at_ms)| {
+            .map(|(target, kind, pull_request, source, plan, head, opened_at_ms, ended_at_ms)| {
                 Ok(ProposalRecord {
                     repository,
                     proposal: proposal_of(&target, &kind).map_err(|why| corrupt(DOING, why))?,
@@ -45,6 +45,7 @@ impl Records for Database {
                     plan,
                     head: CommitId::parse(&head).map_err(|error| corrupt(DOING, error))?,
                     opened_at: timestamp(opened_at_ms),
+                    ended_at: ended_at_ms.map(timestamp),
                 })
             })
             .collect()
@@ -52,11 +53,13 @@ impl Records for Database {
 
     async fn save_proposal(&self, record: &ProposalRecord) -> Result<(), RecordsError> {
         let sql = "INSERT INTO proposals
-                       (repository, target, source_kind, pull_request, source, plan, head, opened_at_ms)
-                   VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+                       (repository, target, source_kind, pull_request, source, plan, head, opened_at_ms,
+                        ended_at_ms)
+                   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
                    ON CONFLICT (repository, target, source_kind) DO UPDATE SET
                        pull_request = excluded.pull_request, source = excluded.source,
-                       plan = excluded.plan, head = excluded.head, opened_at_ms = excluded.opened_at_ms";
+                       plan = excluded.plan, head = excluded.head, opened_at_ms = excluded.opened_at_ms,
+                       ended_at_ms = excluded.ended_at_ms";
         write!(self, pool => sqlx::query(sql)
             .bind(record.repository.cast_signed())
             .bind(record.proposal.target.to_string())
@@ -66,6 +69,7 @@ impl Records for Database {
             .bind(&record.plan)
             .bind(record.head.as_str())
             .bind(record.opened_at.as_millisecond())
+            .bind(record.ended_at.map(jiff::Timestamp::as_millisecond))
             .execute(pool)
             .await
             .map(drop))

@@ -162,6 +162,7 @@ impl PullRequests for DryRun {
                 sidebar: Sidebar::default(),
                 created_at,
                 closed_at: None,
+                merged_by: None,
                 html_url: format!("{}/pulls", repository.html_url),
                 node_id: format!("dry-run-{number}"),
             };

@@ -61,6 +61,5 @@ pub struct PreflightRecord {
     pub asked_at: Timestamp,
     /// Until when an answer is waited for.
     pub until: Timestamp,
-    /// How it stands.
     pub state: PreflightState,
 }

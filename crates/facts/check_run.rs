@@ -95,7 +95,7 @@ pub struct CommitStatus {
     pub state: StatusState,
     /// One line, at most 140 characters.
     pub description: String,
-    /// Where more stands.
+    /// The page that says more.
     pub target_url: Option<String>,
 }
 

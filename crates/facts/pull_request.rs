@@ -38,6 +38,8 @@ pub struct PullRequest {
     pub created_at: jiff::Timestamp,
     /// When it was closed or merged.
     pub closed_at: Option<jiff::Timestamp>,
+    /// Who merged it: a login. Lists of pull requests do not say it.
+    pub merged_by: Option<String>,
     /// URL for people.
     pub html_url: String,
     /// GraphQL id.

@@ -20,6 +20,8 @@ pub struct ProposalRecord {
     pub head: CommitId,
     /// When it was opened; what `perHour` counts.
     pub opened_at: jiff::Timestamp,
+    /// When its pull request was found merged or closed, and that was noted.
+    pub ended_at: Option<jiff::Timestamp>,
 }
 
 /// What a check on a commit was made from.

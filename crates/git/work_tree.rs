@@ -11,13 +11,11 @@ use std::thread;
 
 use capstan_model::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 use capstan_model::wording::with_causes;
-use capstan_ports::{GitObstacle, NewFile};
 use gix::ObjectId;
 use gix::bstr::{BStr, BString, ByteSlice, ByteVec};
 use gix::index::entry::{Flags, Mode, Stat};
 use gix::index::fs::Metadata;
 use gix::objs::tree::EntryKind as GitKind;
-use gix::worktree::stack::state::attributes::Source;
 
 use super::commit_tree::UNNAMED;
 use super::folder_ids::{StoredFile, folder_ids};
@@ -182,7 +180,7 @@ pub(super) fn stored_in<'s>(stored: &'s [StoredFile], folder: &RepoPath) -> &'s 
 }
 
 /// What is known before the walk over the disk: the index.
-struct IndexListing<'a> {
+pub(super) struct IndexListing<'a> {
     root: &'a Path,
     tracked: HashMap<BString, Tracked>,
     tracked_folders: HashSet<BString>,
@@ -204,7 +202,7 @@ type FolderToWalk = (BString, Untracked);
 const FOLDERS_OF_A_THREAD: usize = 8;
 
 impl<'a> IndexListing<'a> {
-    fn new(repository: &gix::Repository, root: &'a Path) -> Result<Self, CheckoutError> {
+    pub(super) fn new(repository: &gix::Repository, root: &'a Path) -> Result<Self, CheckoutError> {
         let failed = |error: gix::Error| CheckoutError::unreadable(root, &error);
         let index = repository.index_or_empty().map_err(failed)?;
         let mut tracked = HashMap::with_capacity(index.entries().len());
@@ -300,44 +298,6 @@ impl<'a> IndexListing<'a> {
     }
 }
 
-/// Attributes by which Git stores other bytes than those on disk.
-const CONVERTING: [&str; 3] = ["filter", "working-tree-encoding", "ident"];
-
-/// What is in the way of new files, as [`Workspace`](capstan_ports::Workspace) has it.
-pub(super) fn obstacles(
-    objects: &Objects,
-    root: &Path,
-    files: &[NewFile],
-) -> Result<Vec<GitObstacle>, CheckoutError> {
-    let failed = |error: gix::Error| CheckoutError::unreadable(root, &error);
-    objects.with(|repository| {
-        // Outside of a sparse checkout, Git adds nothing; where that is, its patterns say.
-        let is_sparse = repository.config_snapshot().boolean("core.sparseCheckout") == Some(true);
-        let listing = IndexListing::new(repository, root)?;
-        let mut walk = DiskWalk::new(&listing, repository)?;
-        let index = repository.index_or_empty().map_err(failed)?;
-        let mut attributes =
-            repository.attributes_only(&index, Source::WorktreeThenIdMapping).map_err(failed)?;
-        let mut matched = attributes.selected_attribute_matches(CONVERTING);
-        let mut conversion = |path: &RepoPath| -> Result<Vec<String>, CheckoutError> {
-            let platform = attributes.at_entry(BStr::new(path.as_str()), Some(Mode::FILE)).map_err(failed)?;
-            platform.matching_attributes(&mut matched);
-            Ok(matched.iter_selected().map(|found| format!("{:?}", found.assignment.state)).collect())
-        };
-        let mut found = Vec::new();
-        for file in files {
-            if is_sparse || !walk.takes(&file.path)? {
-                found.push(GitObstacle::NotTaken(file.path.clone()));
-            } else if let Some(from) = &file.from
-                && conversion(from)? != conversion(&file.path)?
-            {
-                found.push(GitObstacle::Converted(file.clone()));
-            }
-        }
-        Ok(found)
-    })
-}
-
 /// What a walk came by.
 #[derive(Default)]
 struct Walked {
@@ -347,14 +307,14 @@ struct Walked {
 }
 
 /// One thread's walk over the disk, guided by the index and the ignore rules.
-struct DiskWalk<'l, 'repository> {
+pub(super) struct DiskWalk<'l, 'repository> {
     listing: &'l IndexListing<'l>,
     excludes: gix::AttributeStack<'repository>,
     walked: Walked,
 }
 
 impl<'l, 'repository> DiskWalk<'l, 'repository> {
-    fn new(
+    pub(super) fn new(
         listing: &'l IndexListing<'l>,
         repository: &'repository gix::Repository,
     ) -> Result<Self, CheckoutError> {
@@ -400,7 +360,7 @@ impl<'l, 'repository> DiskWalk<'l, 'repository> {
     }
 
     /// Whether a file that is not there yet would be taken.
-    fn takes(&mut self, path: &RepoPath) -> Result<bool, CheckoutError> {
+    pub(super) fn takes(&mut self, path: &RepoPath) -> Result<bool, CheckoutError> {
         let path = path.as_str();
         let mut untracked = Untracked::Wanted;
         for (end, _) in path.match_indices('/') {

@@ -1,5 +1,6 @@
 //! A checkout as the command line's workspace.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -7,7 +8,9 @@ use capstan_model::file_change::FileChange;
 use capstan_model::tree::{BlobId, CommitId, RepoPath, Tree, TreeId};
 
 use super::changed_tree::ChangedTree;
-use super::work_tree::obstacles;
+use super::obstacles::obstacles;
+use super::sparse_checkout::outside;
+use super::stored_content::stored_contents;
 use super::{Checkout, CheckoutError, write_all_or_nothing};
 use capstan_ports::{GitObstacle, NewFile, PastFolder, Workspace, WorkspaceError};
 
@@ -61,10 +64,25 @@ impl Workspace for Checkout {
         Ok(obstacles(&self.objects, root, files)?)
     }
 
+    fn stored_contents(&self, files: &[RepoPath]) -> Result<BTreeMap<RepoPath, BlobId>, WorkspaceError> {
+        let Some(root) = self.root() else { return Ok(BTreeMap::new()) };
+        Ok(stored_contents(&self.objects, root, files)?)
+    }
+
     fn write(&self, changes: &[FileChange]) -> Result<(), WorkspaceError> {
         let root = self.root().ok_or_else(|| {
             WorkspaceError::Usage("a bare repository has no work tree to write to; use a checkout".to_owned())
         })?;
+        let missing = changes.iter().filter(|change| change.before.is_some()).map(|change| &change.path);
+        let missing: Vec<&RepoPath> =
+            missing.filter(|path| root.join(path.as_str()).symlink_metadata().is_err()).collect();
+        if let Some(path) = self.objects.with(|repository| outside(repository, root, missing))?.first() {
+            let folder = path.parent().filter(|folder| !folder.is_root());
+            let folder = folder.as_ref().unwrap_or(path);
+            return Err(WorkspaceError::Failed(format!(
+                "{path}: is outside of the sparse checkout, so it is not on disk; nothing was written. Run `git sparse-checkout add {folder}`, and the command again"
+            )));
+        }
         write_all_or_nothing(root, changes).map_err(|error| WorkspaceError::Failed(error.to_string()))
     }
 }

@@ -59,6 +59,7 @@ struct PullPayload {
     created_at: jiff::Timestamp,
     closed_at: Option<jiff::Timestamp>,
     merged_at: Option<jiff::Timestamp>,
+    merged_by: Option<UserPayload>,
     html_url: String,
     node_id: String,
 }
@@ -149,6 +150,7 @@ impl PullPayload {
             },
             created_at: self.created_at,
             closed_at: self.closed_at,
+            merged_by: self.merged_by.map(|user| user.login),
             html_url: self.html_url,
             node_id: self.node_id,
         }

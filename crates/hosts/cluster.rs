@@ -292,7 +292,6 @@ pub struct IssuerSpec {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ClusterStatus {
-    /// How it stands.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<SipClusterCondition>,
     /// The choice, by namespace and name: the hosts are reserved from here on.

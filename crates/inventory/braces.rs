@@ -8,7 +8,7 @@ use super::engine::{ROW, too_long};
 /// A part of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Segment {
-    /// As it stands.
+    /// As it is written.
     Text(String),
     /// The text between braces.
     Expression(String),

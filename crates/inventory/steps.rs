@@ -9,7 +9,7 @@ const MOST: u64 = 1_000_000_000;
 #[derive(Debug, Default)]
 pub(crate) struct Steps {
     taken: u64,
-    is_told: bool,
+    has_warned: bool,
 }
 
 impl Steps {
@@ -25,7 +25,7 @@ impl Steps {
 
     /// What is said of the first for which nothing is left.
     pub(crate) fn tell(&mut self, who: &str, place: Place) -> Option<Finding> {
-        if std::mem::replace(&mut self.is_told, true) {
+        if std::mem::replace(&mut self.has_warned, true) {
             return None;
         }
         let message = format!(

@@ -74,7 +74,7 @@ struct ObservedLease {
 /// The result of an attempt to hold a Lease.
 enum Attempt {
     Held(ObservedLease),
-    /// Somebody else does.
+    /// Another process holds it.
     Other(ObservedLease),
 }
 

@@ -206,7 +206,6 @@ pub struct FollowedCluster {
     pub management_cluster: ManagementClusterUid,
     /// By its name in the settings.
     pub name: String,
-    /// How it stands.
     pub progress: Progress,
 }
 

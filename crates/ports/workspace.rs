@@ -1,5 +1,6 @@
 //! A checkout on disk, as the command line needs it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use capstan_model::file_change::FileChange;
@@ -39,8 +40,10 @@ pub struct NewFile {
 /// What Git does with a new file, where that is not what it does with others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GitObstacle {
-    /// `git add -A` leaves it out: it is ignored, in another repository, or outside of a sparse checkout.
+    /// `git add -A` leaves it out: it is ignored, or in another repository.
     NotTaken(RepoPath),
+    /// `git add -A` leaves it out: the sparse checkout does not include it.
+    OutsideSparseCheckout(RepoPath),
     /// Its attributes convert it otherwise than the file that its content is from.
     Converted(NewFile),
 }
@@ -74,6 +77,9 @@ pub trait Workspace {
     ) -> Result<Arc<dyn Tree>, WorkspaceError>;
     /// What is in the way of new files in Git: its ignore rules and its attributes, as they are now.
     fn obstacles(&self, files: &[NewFile]) -> Result<Vec<GitObstacle>, WorkspaceError>;
+    /// The ids of the contents that `git add` would store of these files on disk, with their filters: line ends, Git LFS.
+    /// What is not a file on disk is left out.
+    fn stored_contents(&self, files: &[RepoPath]) -> Result<BTreeMap<RepoPath, BlobId>, WorkspaceError>;
     /// Writes all changes or none.
     fn write(&self, changes: &[FileChange]) -> Result<(), WorkspaceError>;
 }

@@ -36,7 +36,7 @@ pub struct PreflightFindings {
     /// Why.
     pub reasons: Vec<Reason>,
     /// Whether something is unknown before the merge: then the answer cannot be a yes.
-    is_untold: bool,
+    is_unknown: bool,
 }
 
 impl PreflightFindings {
@@ -47,7 +47,7 @@ impl PreflightFindings {
 
     /// It is unknown before the merge.
     pub fn cannot_tell(&mut self, reason: Reason) {
-        self.is_untold = true;
+        self.is_unknown = true;
         self.reasons.push(Reason { severity: Severity::Warning, ..reason });
     }
 
@@ -62,13 +62,13 @@ impl PreflightFindings {
 
     /// What is said of a provider set besides.
     pub fn of_set(&mut self, reasons: Vec<Reason>) {
-        self.is_untold |= reasons.iter().any(is_untold_of_set);
+        self.is_unknown |= reasons.iter().any(is_unknown_of_set);
         self.reasons.extend(reasons);
     }
 
     /// What a Vault says: without an error, the answer is still not a yes.
     pub fn of_secret(&mut self, reason: Reason) {
-        self.is_untold |= reason.severity != Severity::Error;
+        self.is_unknown |= reason.severity != Severity::Error;
         self.reasons.push(reason);
     }
 
@@ -76,7 +76,7 @@ impl PreflightFindings {
     pub fn verdict(&self) -> PreflightVerdict {
         if self.reasons.iter().any(|reason| reason.severity == Severity::Error) {
             PreflightVerdict::Rejected
-        } else if self.is_untold {
+        } else if self.is_unknown {
             PreflightVerdict::NotVerifiable
         } else {
             PreflightVerdict::Accepted
@@ -85,7 +85,7 @@ impl PreflightFindings {
 }
 
 /// Whether a reason says that something of a provider set is unknown before the merge.
-fn is_untold_of_set(reason: &Reason) -> bool {
+fn is_unknown_of_set(reason: &Reason) -> bool {
     const UNTOLD: [&str; 6] = [
         "ComponentsUnknown",
         "RightsUnknown",
@@ -99,11 +99,11 @@ fn is_untold_of_set(reason: &Reason) -> bool {
 
 /// Adds to an answer what the racks can give to all folders together.
 pub fn add_of_hosts(answer: &mut PreflightAnswer, reason: Reason) {
-    let is_untold = [HOSTS_UNKNOWN, AWAY, NOT_ANSWERED].contains(&reason.kind);
+    let is_unknown = [HOSTS_UNKNOWN, AWAY, NOT_ANSWERED].contains(&reason.kind);
     let weight = match reason.severity {
         Severity::Error => Weight::Impossible,
         // What is unknown prevents a yes; a mere warning does not.
-        _ if is_untold => Weight::Unknown,
+        _ if is_unknown => Weight::Unknown,
         _ => Weight::Notable,
     };
     add(answer, weight, reason);

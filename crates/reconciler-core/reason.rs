@@ -38,7 +38,7 @@ pub struct Reason {
 }
 
 /// The API server said nothing of the objects.
-pub fn untold(error: &LiveError) -> Reason {
+pub fn not_answered(error: &LiveError) -> Reason {
     let kind = if error.worth_retrying() { AWAY } else { NOT_ANSWERED };
     Reason { severity: Severity::Warning, ..Reason::plain(kind, error.to_string()) }
 }

@@ -86,7 +86,7 @@ pub fn unseen_refusal(command: &str, branch: &str, pushes: &[Push]) -> Answer {
 }
 
 /// The same where GitHub does not list the pushes to the branch.
-pub fn untold_refusal(command: &str, branch: &str) -> Answer {
+pub fn unexplained_refusal(command: &str, branch: &str) -> Answer {
     let command = code(command, 200);
     let branch = code(branch, 300);
     let text = format!(

@@ -223,7 +223,7 @@ fn a_check_of_settings_shows_what_would_change() {
         lost: vec![],
         appliers: vec![(id("c/a"), [None, Some("mc-eu".to_owned())])],
         prospects: vec![(id("c/b"), [offered, Prospect::Nothing(Rest::Pinned)])],
-        looked_at: [2, 300],
+        examined: [2, 300],
     };
     let report = check(&PullJudgement { settings: Some(settings), ..PullJudgement::default() });
     assert_eq!(report.conclusion, Conclusion::Success);

@@ -23,8 +23,8 @@ pub struct JudgedService {
     /// Difference of its rendered objects.
     pub changes: Vec<Change>,
     /// Notes for the person who merges, in sentences.
-    #[serde(default)]
-    pub told: Vec<String>,
+    #[serde(default, rename = "told")]
+    pub notes: Vec<String>,
 }
 
 impl JudgedService {
@@ -45,9 +45,9 @@ impl JudgedService {
         if said.is_empty() {
             said.push("its entry changes");
         }
-        let told: String =
-            self.told.iter().map(|told| format!(". **Note:** {}", prose(told, LONGEST_NOTE))).collect();
-        format!("- {name} ({}): {}{told}\n", self.role, said.join(", "))
+        let notes: String =
+            self.notes.iter().map(|note| format!(". **Note:** {}", prose(note, LONGEST_NOTE))).collect();
+        format!("- {name} ({}): {}{notes}\n", self.role, said.join(", "))
     }
 }
 
@@ -90,7 +90,7 @@ mod tests {
             role: ServiceRole::Cni,
             is_on: None,
             changes: (0..changes).map(|at| change(&format!("/spec/f{at}"), json!(1), json!(2))).collect(),
-            told: Vec::new(),
+            notes: Vec::new(),
         };
         for (changes, shown) in [([1; 6], 6), ([200, 1, 1, 1, 1, 1], 6), ([200; 6], 5)] {
             let services: Vec<JudgedService> =

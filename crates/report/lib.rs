@@ -98,7 +98,8 @@ mod workflow_command;
 
 pub use answer::{
     Status, about, denied, edited_refusal, not_noted, not_settled, plan_answer, pressed_meanwhile, refusal,
-    refused, rule_answer, settled, shown, standing_answer, status_answer, unseen_refusal, untold_refusal,
+    refused, rule_answer, settled, shown, standing_answer, status_answer, unexplained_refusal,
+    unseen_refusal,
 };
 pub use awaited::awaited_in_words;
 pub use block::{

@@ -75,7 +75,7 @@ pub struct SettingsOutlook {
     /// The prospects of clusters under the old settings and under the new, if they differ.
     pub prospects: Vec<(ClusterId, [Prospect; 2])>,
     /// How many clusters were examined, and how many there are.
-    pub looked_at: [usize; 2],
+    pub examined: [usize; 2],
 }
 
 impl ReleaseOutlook {
@@ -197,15 +197,15 @@ pub(super) fn releases(page: &mut Page, outlook: &ReleaseOutlook, budget: usize)
     }
 }
 
-fn checked_clusters(looked_at: usize, clusters: usize) -> String {
-    if looked_at == 0 {
+fn checked_clusters(examined: usize, clusters: usize) -> String {
+    if examined == 0 {
         return "No cluster was checked.".to_owned();
     }
-    if looked_at < clusters {
+    if examined < clusters {
         return format!(
-            "{looked_at} of {} {} checked: clusters of the releases' own provider first, then in the order of `upgrade.proposals.order`.",
+            "{examined} of {} {} checked: clusters of the releases' own provider first, then in the order of `upgrade.proposals.order`.",
             count(clusters, "cluster", "clusters"),
-            fitting(looked_at, "was", "were"),
+            fitting(examined, "was", "were"),
         );
     }
     format!("{} checked.", count(clusters, "cluster was", "clusters were"))
@@ -321,9 +321,9 @@ pub(super) fn settings(page: &mut Page, outlook: &SettingsOutlook, budget: usize
     if nothing {
         page.push("\nNothing: the clusters, who applies them and what they are offered stay the same.\n");
     }
-    let [looked_at, all] = outlook.looked_at;
-    if looked_at < all {
-        let compared = if looked_at == 0 { "none".to_owned() } else { looked_at.to_string() };
+    let [examined, all] = outlook.examined;
+    if examined < all {
+        let compared = if examined == 0 { "none".to_owned() } else { examined.to_string() };
         page.push(&format!(
             "\nCapstan compared the offers of {compared} of {}.\n",
             count(all, "cluster", "clusters")
@@ -341,7 +341,7 @@ mod tests {
     use capstan_model::rest::Rest;
     use capstan_model::tree::RepoPath;
 
-    fn outlook(becomes: &[Becomes], [clusters, looked_at, offered]: [usize; 3]) -> ReleaseOutlook {
+    fn outlook(becomes: &[Becomes], [clusters, examined, offered]: [usize; 3]) -> ReleaseOutlook {
         let releases = becomes.iter().enumerate().map(|(at, becomes)| ChangedRelease {
             release: ReleaseId::from_path(&format!("aws/v{at}")),
             becomes: *becomes,
@@ -351,7 +351,7 @@ mod tests {
             let to = || SourceId::parse("aws/v0").unwrap();
             (id, if at < offered { Prospect::Offered(to()) } else { Prospect::Nothing(Rest::Current) })
         };
-        let prospects = (0..looked_at).map(prospect).collect();
+        let prospects = (0..examined).map(prospect).collect();
         ReleaseOutlook { releases: releases.collect(), clusters, prospects, ..ReleaseOutlook::default() }
     }
 

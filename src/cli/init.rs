@@ -7,7 +7,8 @@ use capstan_model::file_change::FileChange;
 use capstan_model::finding::Place;
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_plan::onboarding::{
-    AppliedBelow, FirstOffer, FittingRelease, Moving, Onboarded, ReleaseGuess, RolledMachines,
+    AppliedBelow, FirstOffer, FittingRelease, Moving, Onboarded, ReleaseGuess, RepositoryAddresses,
+    RolledMachines, settings_in_the_way,
 };
 use capstan_plan::settings::REPOSITORY_FILE;
 use capstan_ports::{GitObstacle, NewFile, Workspace};
@@ -77,6 +78,9 @@ pub(super) fn run(context: &Context<'_>, command: &Init) -> Result<CommandOutcom
         may_move(workspace.as_ref(), tree.as_ref(), &shown)?;
         shown.onboarding = onboard(&after, today(), &NoWatch).unwrap_or(shown.onboarding);
     }
+    if command.write && !command.moves {
+        may_write(workspace.as_ref(), tree.as_ref())?;
+    }
     if command.write {
         let mut changes = Vec::new();
         if command.moves {
@@ -99,12 +103,24 @@ pub(super) fn run(context: &Context<'_>, command: &Init) -> Result<CommandOutcom
     Ok(CommandOutcome::Done)
 }
 
+/// Whether the settings may be written: Flux would not take them for a manifest.
+fn may_write(workspace: &dyn Workspace, tree: &dyn Tree) -> Result<(), CommandFailure> {
+    let remotes = workspace.remotes();
+    let own = RepositoryAddresses::of(remotes.iter().map(String::as_str));
+    let in_the_way = settings_in_the_way(tree, &own);
+    if in_the_way.is_empty() {
+        return Ok(());
+    }
+    let listed: String = in_the_way.iter().map(|error| format!("\n  {error}")).collect();
+    Err(CommandFailure::Failed(Refusal::NotBegun, format!("nothing is written:{listed}")))
+}
+
 /// Whether files may move: nothing is refused, and no file that moves or proves the move has changes that the last
 /// commit lacks.
 fn may_move(workspace: &dyn Workspace, tree: &dyn Tree, shown: &FirstLook) -> Result<(), CommandFailure> {
     let Some(moving) = &shown.moves else {
         if shown.settings == SettingsFile::Absent {
-            return Ok(());
+            return may_write(workspace, tree);
         }
         let message = format!(
             "{REPOSITORY_FILE} already exists, and each cluster has its folder: there is nothing to move"
@@ -140,7 +156,11 @@ fn not_kept_from_git(workspace: &dyn Workspace, moving: &Moving) -> Result<(), C
     }
     let words = |obstacle: &GitObstacle| match obstacle {
         GitObstacle::NotTaken(path) => format!(
-            "\n  {path}: `git add` would not take this new file, so its cluster would be missing from the next commit: it is ignored, in another repository, or in a sparse checkout. Change `.gitignore`, remove the other repository, or use a whole checkout"
+            "\n  {path}: `git add` would not take this new file, so its cluster would be missing from the next commit: it is ignored, or in another repository. Change `.gitignore`, or remove the other repository"
+        ),
+        GitObstacle::OutsideSparseCheckout(path) => format!(
+            "\n  {path}: `git add` would not take this new file, since it would be outside of the sparse checkout: run `git sparse-checkout add {}`, and the command again",
+            path.parent().filter(|folder| !folder.is_root()).as_ref().unwrap_or(path)
         ),
         GitObstacle::Converted(NewFile { path, from }) => format!(
             "\n  {path}: Git would store this new file otherwise than {}, perhaps without encryption: write `.gitattributes` so that both have the same attributes",

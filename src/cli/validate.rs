@@ -44,7 +44,7 @@ pub(super) fn run(context: &Context<'_>, command: &Validate) -> Result<CommandOu
     }
     let findings: Vec<&Finding> =
         checked.findings.iter().filter(|finding| concerns(finding, &asked)).collect();
-    print(command.output, &findings, &below(&asked), &checked.looked_at)?;
+    print(command.output, &findings, &below(&asked), &checked.examined)?;
     Ok(if findings.iter().any(|finding| finding.severity() == Severity::Error) {
         CommandOutcome::ErrorsStand
     } else {
@@ -55,7 +55,7 @@ pub(super) fn run(context: &Context<'_>, command: &Validate) -> Result<CommandOu
 struct ValidatedTree {
     findings: Vec<Finding>,
     /// What was judged, in words.
-    looked_at: String,
+    examined: String,
 }
 
 fn check(now: &Arc<dyn Tree>, before: Option<&Arc<dyn Tree>>) -> ValidatedTree {
@@ -66,7 +66,7 @@ fn check(now: &Arc<dyn Tree>, before: Option<&Arc<dyn Tree>>) -> ValidatedTree {
             let others = settings_of_targets(now.as_ref());
             return ValidatedTree {
                 findings: error.findings().chain(others).collect(),
-                looked_at: format!("nothing but settings; correct {} first", error.place.file()),
+                examined: format!("nothing but settings; correct {} first", error.place.file()),
             };
         }
     };
@@ -113,8 +113,8 @@ fn check(now: &Arc<dyn Tree>, before: Option<&Arc<dyn Tree>>) -> ValidatedTree {
     };
     let (clusters, releases) =
         (count(clusters, "cluster", "clusters"), count(releases, "release", "releases"));
-    let looked_at = format!("{clusters}, {sets}{releases}");
-    ValidatedTree { findings, looked_at }
+    let examined = format!("{clusters}, {sets}{releases}");
+    ValidatedTree { findings, examined }
 }
 
 /// What is wrong in the settings of clusters, where those of the repository cannot be read: clusters are found by shape.
@@ -148,13 +148,13 @@ fn print(
     format: FindingsFormat,
     findings: &[&Finding],
     below: &str,
-    looked_at: &str,
+    examined: &str,
 ) -> Result<(), CommandFailure> {
     let value = || -> Value { findings.iter().map(|finding| upgrade::finding_to_json(finding)).collect() };
     let errors = findings.iter().filter(|finding| finding.severity() == Severity::Error).count();
     let warnings = findings.len() - errors;
     let (errors, warnings) = (count(errors, "error", "errors"), count(warnings, "warning", "warnings"));
-    let summary = format!("{errors}, {warnings}{below}; checked {looked_at}");
+    let summary = format!("{errors}, {warnings}{below}; checked {examined}");
     match format {
         FindingsFormat::Json => output::print_json(&value()),
         FindingsFormat::Yaml => output::print_yaml(&value()),

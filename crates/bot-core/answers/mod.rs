@@ -7,5 +7,5 @@ mod tests;
 mod turn;
 
 pub use self::said::{in_one_line, said};
-pub use self::shown::untold;
+pub use self::shown::not_shown;
 pub use self::turn::{AnswerTurn, AuditedCommand, audited, turn_of};

@@ -9,10 +9,10 @@ use crate::requests::{Request, RequestOrigin};
 /// How many characters of an answer a check shows.
 const LONGEST_ON_CHECK: usize = 800;
 
-/// The effect that answers a request; `untold` is the part of the answers that is shown nowhere else. `None` for ticks
+/// The effect that answers a request; `not_shown` is the part of the answers that is shown nowhere else. `None` for ticks
 /// and orders on the page: the dashboard answers those. A button is answered in the check of its head, which is
 /// reported at the end of the run.
-pub fn said(request: &Request, parts: &[Answer], untold: &[Answer]) -> Option<Effect> {
+pub fn said(request: &Request, parts: &[Answer], not_shown: &[Answer]) -> Option<Effect> {
     match &request.origin {
         RequestOrigin::Tick { .. } | RequestOrigin::Page(_) => None,
         RequestOrigin::Button(press) => {
@@ -21,13 +21,13 @@ pub fn said(request: &Request, parts: &[Answer], untold: &[Answer]) -> Option<Ef
             Some(Effect::Pressed { head: request.pull.as_ref()?.head.clone(), words })
         }
         RequestOrigin::Comment(comment) => {
-            let told = without_repeats(if untold.is_empty() { parts } else { untold });
+            let told = without_repeats(if not_shown.is_empty() { parts } else { not_shown });
             let is_refused = parts.iter().any(Answer::is_refusal);
             Some(Effect::Answer(AnswerOf {
                 comment: comment.id,
                 number: request.number,
                 body: answer_comment(comment.id, &told),
-                need: if untold.is_empty() { AnswerNeed::Reaction } else { AnswerNeed::Comment },
+                need: if not_shown.is_empty() { AnswerNeed::Reaction } else { AnswerNeed::Comment },
                 verdict: if is_refused { Reaction::Confused } else { Reaction::ThumbsUp },
             }))
         }

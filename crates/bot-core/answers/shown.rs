@@ -9,7 +9,7 @@ use crate::commands::AnswerContext;
 use crate::requests::Request;
 
 /// The answers to the commands of a request that are shown nowhere else.
-pub fn untold(told: AnswerContext<'_>, request: &Request, parts: &[Answer]) -> Vec<Answer> {
+pub fn not_shown(told: AnswerContext<'_>, request: &Request, parts: &[Answer]) -> Vec<Answer> {
     let carried_out: Vec<(usize, &Command)> = request.carried_out().collect();
     let shows = |at: usize| {
         let command = carried_out.iter().find(|(place, _)| *place == at);

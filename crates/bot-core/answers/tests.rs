@@ -79,9 +79,12 @@ fn what_the_pull_request_shows_needs_no_comment() {
     ] {
         let request = comment(1, "ada", Some(&on), text);
         case.heard(std::slice::from_ref(&request), |planned| {
-            let untold =
-                untold(AnswerContext { planned, outcome, kept: &DashboardWrite::Done }, &request, &answers);
-            assert_eq!(untold.len(), expected, "#{} {text}", on.number);
+            let not_shown = not_shown(
+                AnswerContext { planned, outcome, kept: &DashboardWrite::Done },
+                &request,
+                &answers,
+            );
+            assert_eq!(not_shown.len(), expected, "#{} {text}", on.number);
         });
     }
 }
@@ -174,13 +177,13 @@ fn an_answer_is_a_reaction_where_the_rest_is_to_be_seen() {
     let on = open(&case, 3);
     let request = comment(5, "ada", Some(&on), "/capstan hold");
     let (told, refused) = (Answer::info("Held.\n"), Answer::refused(Refusal::State, "Not now.\n"));
-    for (parts, untold, need, text, verdict) in [
+    for (parts, not_shown, need, text, verdict) in [
         (&told, vec![], AnswerNeed::Reaction, "Held.", Reaction::ThumbsUp),
         (&told, vec![told.clone()], AnswerNeed::Comment, "Held.", Reaction::ThumbsUp),
         (&refused, vec![refused.clone()], AnswerNeed::Comment, "Not now.", Reaction::Confused),
     ] {
         let Some(Effect::Answer(AnswerOf { comment, number, body, need: needs, verdict: ends })) =
-            said(&request, std::slice::from_ref(parts), &untold)
+            said(&request, std::slice::from_ref(parts), &not_shown)
         else {
             panic!("a comment is answered");
         };

@@ -36,7 +36,7 @@ pub(super) struct TargetProgress {
     /// The release that it is offered and does not have.
     pub(super) offered: Option<ReleaseId>,
     /// The progress of that.
-    pub(super) stands: Stand,
+    pub(super) state: Stand,
     /// Whether its pull request would be opened now, or an open one would add its changes.
     pub(super) begins: bool,
     /// Machines that the upgrade replaces; `None` = not in Git.
@@ -106,7 +106,7 @@ pub(super) fn places(
                     TargetProgress {
                         at: None,
                         offered: None,
-                        stands,
+                        state: stands,
                         begins: false,
                         machines: None,
                         awaited: false,
@@ -127,7 +127,7 @@ pub(super) fn places(
         };
         let reports = |id: &ClusterId| planned.reporters.report_on(id).is_some();
         let awaited = awaited.contains(proposal) && proposal.target.id().is_some_and(reports);
-        Some((proposal.clone(), TargetProgress { at, offered, stands, begins, machines, awaited }))
+        Some((proposal.clone(), TargetProgress { at, offered, state: stands, begins, machines, awaited }))
     };
     planned.plans.iter().filter_map(place).collect()
 }
@@ -168,7 +168,7 @@ pub(super) fn members(
         let Some(cluster) = proposal.target.id() else { continue };
         let Some(wave) = wave_of(settings, &candidate(planned, cluster)) else { continue };
         let has_it = |at: &ReleaseId| at == release || is_newer(at, release);
-        let standing = match (&place.at, &place.offered, &place.stands) {
+        let standing = match (&place.at, &place.offered, &place.state) {
             (_, Some(_), stands) if place.moves_to() == Some(release) => match stands {
                 Stand::Behind => ClusterProgress::Behind,
                 Stand::Open => ClusterProgress::Open,
@@ -289,7 +289,7 @@ pub(super) fn besides(
         let mut moves = [&place.offered, &place.at].into_iter().flatten();
         let is_of_campaign =
             |release: &ReleaseId| campaign_for(planned, release).is_some_and(|one| one.name == settings.name);
-        let is_open = place.stands == Stand::Open && place.offered.as_ref() != Some(release);
+        let is_open = place.state == Stand::Open && place.offered.as_ref() != Some(release);
         if !(is_open || place.awaited) || !moves.any(is_of_campaign) {
             continue;
         }

@@ -114,16 +114,16 @@ fn the_stand_of_a_target_follows_from_the_decision_about_it() {
         (leave(LeaveReason::NothingOffered { why: String::new(), rest: Rest::Gone }), Stand::Nothing, false),
     ] {
         let place = place_of(&fleet(), action.clone(), None);
-        assert_eq!((place.stands, place.begins), (stands, begins), "{action:?}");
+        assert_eq!((place.state, place.begins), (stands, begins), "{action:?}");
         assert_eq!((place.at, place.offered), (Some(released(V21)), Some(released(V22))));
     }
     // An open pull request brings its changes already.
     let open = fleet().proposed(3, "gauss/peu01", 'a');
     let place = place_of(&open, Action::Update { pull: 3, branch: BranchStep::Keep }, None);
-    assert_eq!((place.stands, place.begins), (Stand::Open, false));
+    assert_eq!((place.state, place.begins), (Stand::Open, false));
     // A cluster that waits for its machines does not begin; an open pull request is not held by that.
     let place = place_of(&fleet(), opens(), Some("Its machines still roll."));
-    assert_eq!((place.stands, place.begins), (barred("its machines still roll"), false));
+    assert_eq!((place.state, place.begins), (barred("its machines still roll"), false));
 }
 
 #[test]
@@ -145,10 +145,7 @@ fn a_target_without_an_offer_is_barred_and_one_on_the_release_is_not() {
         let place = case.look(|planned| {
             places(planned, &BTreeMap::new(), &BTreeMap::new(), now()).remove(&id("gauss/peu01")).unwrap()
         });
-        assert_eq!(
-            (place.at, place.offered, place.stands),
-            (at.map(released), offered.map(released), stands)
-        );
+        assert_eq!((place.at, place.offered, place.state), (at.map(released), offered.map(released), stands));
     }
 }
 
@@ -160,7 +157,7 @@ fn who_stays_out_of_a_shared_pull_request_is_barred_for_that_reason() {
     case.look(|planned| {
         let decided = [(id("group://gauss"), shared)].into_iter().collect();
         let places = places(planned, &decided, &BTreeMap::new(), now());
-        assert_eq!(places[&id("gauss/peu02")].stands, Stand::Barred("its machines still roll".to_owned()));
+        assert_eq!(places[&id("gauss/peu02")].state, Stand::Barred("its machines still roll".to_owned()));
     });
 }
 
@@ -182,7 +179,7 @@ fn place(at: Option<&str>, offered: Option<&str>, stands: Stand) -> TargetProgre
     TargetProgress {
         at: at.map(released),
         offered: offered.map(released),
-        stands,
+        state: stands,
         begins,
         machines: Some(3),
         awaited: false,

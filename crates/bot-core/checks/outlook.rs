@@ -89,12 +89,12 @@ pub struct BothSettings<'a> {
     /// The plans of some clusters under each of them.
     pub plans: [&'a ReleasePlans; 2],
     /// How many of the clusters that both find were planned.
-    pub looked_at: usize,
+    pub examined: usize,
 }
 
 /// What new settings would change: the clusters themselves, who applies them, and what they are offered.
 pub fn settings_outlook(both: BothSettings<'_>) -> SettingsOutlook {
-    let BothSettings { settings, clusters: [before, after], plans: [old, new], looked_at } = both;
+    let BothSettings { settings, clusters: [before, after], plans: [old, new], examined } = both;
     let stays: BTreeSet<&ClusterId> = before.intersection(after).collect();
     let claimed = |settings: &RepositorySettings, cluster: &ClusterId| {
         let by = settings.claimed_by(cluster).ok().flatten();
@@ -113,6 +113,6 @@ pub fn settings_outlook(both: BothSettings<'_>) -> SettingsOutlook {
         lost: before.difference(after).cloned().collect(),
         appliers: appliers.collect(),
         prospects: prospects.collect(),
-        looked_at: [looked_at, stays.len()],
+        examined: [examined, stays.len()],
     }
 }

@@ -94,11 +94,11 @@ fn new_settings_find_and_lose_clusters_and_change_who_applies_them_and_what_they
         // A cluster that was not planned under both is not compared.
         ([&prod, &prod], [&one, &one], [&v22, &unplanned], (0, 0, 0, 0)),
     ] {
-        let outlook = settings_outlook(BothSettings { settings, clusters, plans, looked_at: 1 });
+        let outlook = settings_outlook(BothSettings { settings, clusters, plans, examined: 1 });
         let found =
             (outlook.found.len(), outlook.lost.len(), outlook.appliers.len(), outlook.prospects.len());
         assert_eq!(found, expected);
-        assert_eq!(outlook.looked_at, [1, clusters[0].intersection(clusters[1]).count()]);
+        assert_eq!(outlook.examined, [1, clusters[0].intersection(clusters[1]).count()]);
     }
 }
 

@@ -97,7 +97,7 @@ pub struct QuestionAnswers {
 /// What becomes of a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AnsweredQuestion {
-    /// How it stands.
+    /// What the reconciler answered.
     pub standing: PreflightReply,
     /// Whether GitHub has answered everything that this depends on.
     pub is_settled: bool,

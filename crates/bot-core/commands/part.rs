@@ -3,8 +3,8 @@
 use capstan_plan::command::Hearing;
 use capstan_plan::verbs::Command;
 use capstan_report::{
-    Answer, Refusal, denied, edited_refusal, moved_refusal, not_noted, refusal, unseen_refusal,
-    untold_refusal,
+    Answer, Refusal, denied, edited_refusal, moved_refusal, not_noted, refusal, unexplained_refusal,
+    unseen_refusal,
 };
 
 use super::answering::{AnswerContext, Answering, Asks, Concerned};
@@ -72,7 +72,7 @@ fn moved_text(request: &Request, command: &str) -> Answer {
 fn unseen_text(request: &Request, command: &str) -> Answer {
     match &request.unseen {
         Some(unseen) if !unseen.pushes.is_empty() => unseen_refusal(command, &unseen.branch, &unseen.pushes),
-        Some(unseen) => untold_refusal(command, &unseen.branch),
+        Some(unseen) => unexplained_refusal(command, &unseen.branch),
         None => refusal(command),
     }
 }

@@ -147,6 +147,7 @@ fn the_record_of_a_shared_branch_is_found_by_its_head() {
         plan: String::new(),
         head: commit(head),
         opened_at: now(),
+        ended_at: None,
     };
     let case = Case { records: vec![record("gauss/peu01", 'b'), record("kiel/peu01", 'c')], ..Case::new() };
     let facts = case.facts();

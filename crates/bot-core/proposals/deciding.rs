@@ -230,7 +230,7 @@ impl<'a> Carrier<'a> {
                         .and_then(|(on, _)| answers.ended.get(on))
                         .filter(|pull| pull.state != PullState::Open),
                     waits: answers.rollouts.get(one).and_then(|why| why.as_deref()),
-                    stands: if self.there.contains(one) {
+                    open_pull: if self.there.contains(one) {
                         OpenPullState::There
                     } else {
                         OpenPullState::Elsewhere

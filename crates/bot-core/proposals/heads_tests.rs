@@ -100,6 +100,7 @@ fn recorded(head: char, source: &str) -> Facts {
         plan: plan().to_string(),
         head: commit(head),
         opened_at: now(),
+        ended_at: None,
     };
     Case { records: vec![record], files: vec![(FILE, "old")], ..Case::new() }.facts()
 }

@@ -300,6 +300,7 @@ impl<'a> Intent<'a> {
             plan: self.offer.plan.to_string(),
             head: head.clone(),
             opened_at,
+            ended_at: None,
         };
         let saved = self.parts.iter().map(|part| Effect::SaveProposal(record(part)));
         let is_shared = self.proposal.target.group().is_some();

@@ -8,6 +8,7 @@ mod carriers;
 mod conflicting;
 mod deciding;
 mod earlier;
+mod ended;
 mod failure;
 mod heads;
 #[cfg(test)]
@@ -37,6 +38,7 @@ pub use self::deciding::{
     Answers, Carrier, DecidedPull, DecisionStep, Need, awaited_cluster, keeps_its_form, reviewed,
 };
 pub use self::earlier::{Earlier, as_earlier, asked_earlier, became, unbound};
+pub use self::ended::{ended_pulls, note_end, reopened};
 pub use self::failure::ProposalFailure;
 pub use self::heads::{BranchPushes, HeadFacts, HeadFound, HeadNeed};
 pub use self::holding::{held_by_refusals, wanted_of};

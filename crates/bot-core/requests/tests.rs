@@ -248,6 +248,7 @@ fn branches_that_hold_capstans_work_alone_need_not_be_seen() {
         plan: String::new(),
         head: commit('a'),
         opened_at: now(),
+        ended_at: None,
     };
     let request = |case: &Case, number, text: &str| {
         let mut request = comment(1, "ada", Some(&open(case, number)), text);

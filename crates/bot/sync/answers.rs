@@ -3,7 +3,7 @@
 //! What the pull request shows by itself gets no comment: the reaction says that it was done (👍 done, 😕 not;
 //! 👀 only means that it was seen).
 
-use capstan_bot_core::answers::{AnswerTurn, AuditedCommand, audited, said, turn_of, untold};
+use capstan_bot_core::answers::{AnswerTurn, AuditedCommand, audited, not_shown, said, turn_of};
 use capstan_bot_core::commands::{AnswerContext, Asks, CommandAnswer, part, retry_answer};
 use capstan_bot_core::effects::Effect;
 use capstan_bot_core::facts::{Facts, Scopes};
@@ -75,8 +75,8 @@ impl RequestAnswers<'_> {
         kept: &DashboardWrite,
     ) -> Result<(), SyncError> {
         let parts = self.parts(request, planned, outcome, kept).await?;
-        let untold = untold(AnswerContext { planned, outcome, kept }, request, &parts);
-        if let Some(effect) = said(request, &parts, &untold)
+        let not_shown = not_shown(AnswerContext { planned, outcome, kept }, request, &parts);
+        if let Some(effect) = said(request, &parts, &not_shown)
             && self.performer.perform(effect).await? != Performed::Done
         {
             return Ok(());

@@ -30,6 +30,7 @@ mod dashboard;
 mod deciding;
 mod earlier;
 mod elsewhere;
+mod ended;
 mod ending;
 mod facts;
 mod heads;
@@ -238,6 +239,7 @@ impl Run<'_> {
         let settings = fleet.settings().clone();
         let mut seen = Comparisons::with(SuppliedComponents::under(&settings));
         let mut ending = Ending::default();
+        ending.isolate(self.repository(), "noting merges", self.ended_pulls().note().await)?;
         let (inbox, dashboard) = (self.inbox(), self.dashboard());
         let listed = inbox.unanswered_commands(&settings.commands, &mut ending);
         let mut commands = at_priority(Priority::Command, listed).await?;

@@ -16,6 +16,7 @@ use super::components::ComponentSupply;
 use super::dashboard::DashboardIssue;
 use super::deciding::PullDecisions;
 use super::elsewhere::Outside;
+use super::ended::EndedPulls;
 use super::heads::Heads;
 use super::inline::BranchRender;
 use super::inputs::ClusterInputs;
@@ -177,6 +178,10 @@ impl<'a> Run<'a> {
             },
             publisher: self.publisher(),
         }
+    }
+
+    pub(super) fn ended_pulls(self) -> EndedPulls<'a> {
+        EndedPulls { host: self.host(), clock: self.clock(), facts: self.facts, performer: self.performer }
     }
 
     fn publisher(self) -> Publisher<'a> {

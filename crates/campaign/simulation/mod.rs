@@ -130,7 +130,7 @@ struct Simulation<'a> {
     coming: BinaryHeap<Reverse<(Timestamp, Coming)>>,
     chance: u64,
     history: History,
-    told: Vec<Option<WaveState>>,
+    reported: Vec<Option<WaveState>>,
     now: Timestamp,
 }
 
@@ -158,7 +158,7 @@ pub fn simulate(settings: &CampaignSettings, fleet: &[Participant], pace: Pace, 
         coming: BinaryHeap::new(),
         chance: pace.seed,
         history: History { events: Vec::new(), samples: Vec::new(), ended: None, standstill: Vec::new() },
-        told: vec![None; settings.waves.len()],
+        reported: vec![None; settings.waves.len()],
         now: pace.begins,
     };
     simulation.run();
@@ -306,17 +306,19 @@ impl Simulation<'_> {
     }
 
     fn tell(&mut self, decision: &CampaignDecision) {
-        for (at, (state, told)) in decision.waves.iter().zip(&mut self.told).enumerate() {
-            let what = match (state, told.as_ref()) {
+        for (at, (state, reported)) in decision.waves.iter().zip(&mut self.reported).enumerate() {
+            let what = match (state, reported.as_ref()) {
                 (WaveState::Ended { .. }, Some(WaveState::Ended { .. })) => None,
                 (WaveState::Ended { .. }, _) => Some(Happening::Ended(at)),
-                (WaveState::Soaking { until }, told) if told != Some(state) => {
+                (WaveState::Soaking { until }, reported) if reported != Some(state) => {
                     Some(Happening::Soaks(at, *until))
                 }
                 (WaveState::Entered { .. }, None | Some(WaveState::Waits { .. })) => {
                     Some(Happening::Entered(at))
                 }
-                (WaveState::Waits { why }, told) if told != Some(state) && !why.starts_with("waits for") => {
+                (WaveState::Waits { why }, reported)
+                    if reported != Some(state) && !why.starts_with("waits for") =>
+                {
                     Some(Happening::Shut(at, why.clone()))
                 }
                 _ => None,
@@ -324,7 +326,7 @@ impl Simulation<'_> {
             if let Some(what) = what {
                 self.history.events.push(Event { at: self.now, what });
             }
-            *told = Some(state.clone());
+            *reported = Some(state.clone());
         }
     }
 

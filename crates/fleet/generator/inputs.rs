@@ -95,7 +95,7 @@ pub(super) struct OldComponentInput {
     pub(super) path: RepoPath,
     pub(super) tree: TreeId,
     /// Whether it is still so in the snapshot.
-    pub(super) stands: bool,
+    pub(super) is_current: bool,
     /// Whether it was found elsewhere.
     pub(super) provided: Provided,
 }

@@ -80,14 +80,25 @@ pub fn uncommitted(
         Err(WorkspaceError::Usage(_)) => None,
         Err(failed) => return Err(failed),
     };
-    let differs = |path: &RepoPath| {
-        let (now, then) = (tree.entry(path), committed.as_ref().and_then(|tree| tree.entry(path)));
-        now.map(|entry| (&entry.blob, entry.kind)) != then.map(|entry| (&entry.blob, entry.kind))
-    };
-    let entries = tree.entries().iter().chain(committed.iter().flat_map(|tree| tree.entries()));
-    let proving = entries.filter(|entry| proves(entry)).map(|entry| &entry.path);
+    let entries = |path: &RepoPath| (tree.entry(path), committed.as_ref().and_then(|tree| tree.entry(path)));
+    let listed = tree.entries().iter().chain(committed.iter().flat_map(|tree| tree.entries()));
+    let proving = listed.filter(|entry| proves(entry)).map(|entry| &entry.path);
     let all: BTreeSet<&RepoPath> = changes.iter().map(|change| &change.path).chain(proving).collect();
-    Ok(all.into_iter().filter(|path| differs(path)).cloned().collect())
+    let differing: Vec<RepoPath> = all
+        .into_iter()
+        .filter(|path| {
+            let (now, then) = entries(path);
+            now.map(|entry| (&entry.blob, entry.kind)) != then.map(|entry| (&entry.blob, entry.kind))
+        })
+        .cloned()
+        .collect();
+    // Other bytes may be the same content to Git: with other line ends, or as a filter checked it out.
+    let stored = workspace.stored_contents(&differing)?;
+    let is_stored = |path: &RepoPath| match entries(path) {
+        (Some(now), Some(then)) => now.kind == then.kind && stored.get(path) == Some(&then.blob),
+        _ => false,
+    };
+    Ok(differing.into_iter().filter(|path| !is_stored(path)).collect())
 }
 
 /// Whether a file may say what is applied. Settings do not.

@@ -22,7 +22,7 @@ pub(super) fn offer_values(
 ) -> Result<Offered, Refused> {
     let Reading { standing, effective, valued, .. } = &reading;
     let nothing = |why: &str| PathOutcome::Nothing(NotOffered::Inventory(why.to_owned()));
-    let outcome = match (&valued.stands, &standing.release) {
+    let outcome = match (&valued.gap, &standing.release) {
         (Some(InventoryGap::Unreadable { why, place }), _) => {
             let message = format!("{why}: Capstan proposes nothing and deletes nothing [definition-removed]");
             return Err(Refused { message, place: Some(place.clone()) });

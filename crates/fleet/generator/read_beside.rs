@@ -9,5 +9,5 @@ use super::read_set::RecordingTree;
 pub fn read_beside(tree: &dyn Tree, folders: &Folders) -> Vec<TreeEntry> {
     let recording = RecordingTree::beside(tree, &folders.cluster);
     let _rendered_or_not = render::render(&recording, folders);
-    recording.into_looked_at().entries(tree).into_iter().cloned().collect()
+    recording.into_partial_read_set().entries(tree).into_iter().cloned().collect()
 }

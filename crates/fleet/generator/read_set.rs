@@ -149,7 +149,7 @@ impl<'a> RecordingTree<'a> {
     }
 
     /// What was read, even if a file could not be had.
-    pub(super) fn into_looked_at(self) -> ReadSet {
+    pub(super) fn into_partial_read_set(self) -> ReadSet {
         self.notes.into_inner().unwrap_or_else(PoisonError::into_inner).looked
     }
 

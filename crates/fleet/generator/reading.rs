@@ -184,7 +184,7 @@ impl Reading {
         brings(contents, (&self.valued, &self.effective), &mut standing);
         let this = Self { standing, ..self };
         let Self { standing, effective, valued, .. } = &this;
-        if let Some(InventoryGap::Unreadable { why, place }) = &valued.stands {
+        if let Some(InventoryGap::Unreadable { why, place }) = &valued.gap {
             let message = format!("{why}: Capstan proposes nothing and deletes nothing [definition-removed]");
             return Err(Refused { message, place: Some(place.clone()) });
         }
@@ -239,7 +239,7 @@ impl Offered {
         let mut upgrade = self.empty();
         let (unknown, failed) = self.unknown_release(conditions, contents);
         upgrade.findings.extend(unknown);
-        if let Some(InventoryGap::Removed(finding)) = &self.reading.valued.stands {
+        if let Some(InventoryGap::Removed(finding)) = &self.reading.valued.gap {
             upgrade.findings.push(finding.as_ref().clone());
         }
         Made { upgrade, provenance: Provenance::default(), failed: failed || self.reading.failed }

@@ -31,7 +31,7 @@ type Key = (RepoPath, Option<TreeId>);
 
 struct Reads {
     folders: Folders,
-    looked_at: ReadSet,
+    read_set: ReadSet,
 }
 
 /// Gets calls around each render.
@@ -68,7 +68,7 @@ impl Reads {
         const ITSELF: usize = 600;
         let Folders { cluster, base, overlay } = &self.folders;
         let paths = [cluster, cluster, base, overlay].map(|path| path.as_str().len());
-        ITSELF + paths.iter().sum::<usize>() + self.looked_at.bytes()
+        ITSELF + paths.iter().sum::<usize>() + self.read_set.bytes()
     }
 }
 
@@ -102,7 +102,7 @@ impl RenderReads {
             folder != after.folder_id(&folders.cluster)
                 || folder.is_some()
                     && !watch.skips(cluster)
-                    && !self.reads(before, cluster, folders, watch).looked_at.holds_in(after)
+                    && !self.reads(before, cluster, folders, watch).read_set.holds_in(after)
         };
         let differ = if watch.one_by_one() {
             clusters.iter().map(differs).collect()
@@ -121,7 +121,7 @@ impl RenderReads {
     /// Whether a cluster's render is known, and the same in both snapshots.
     pub fn is_same(&self, before: &dyn Tree, after: &dyn Tree, folders: &Folders) -> bool {
         before.folder_id(&folders.cluster) == after.folder_id(&folders.cluster)
-            && self.find(before, folders).is_some_and(|reads| reads.looked_at.holds_in(after))
+            && self.find(before, folders).is_some_and(|reads| reads.read_set.holds_in(after))
     }
 
     /// Renders a cluster and keeps what that read, also where it came to nothing, but not where a file could not be
@@ -132,8 +132,8 @@ impl RenderReads {
     pub fn render(&self, tree: &dyn Tree, folders: &Folders) -> Result<RenderedFolder, RenderError> {
         let recording = RecordingTree::beside(tree, &folders.cluster);
         let rendered = render::render(&recording, folders);
-        if let Some(looked_at) = recording.into_read_set() {
-            self.keep(tree, folders, looked_at);
+        if let Some(read_set) = recording.into_read_set() {
+            self.keep(tree, folders, read_set);
         }
         rendered
     }
@@ -141,11 +141,11 @@ impl RenderReads {
     /// What is known of a cluster's render, where it holds in this snapshot.
     fn find(&self, tree: &dyn Tree, folders: &Folders) -> Option<Arc<Reads>> {
         let known = self.known().get(&key(tree, folders))?;
-        (known.folders == *folders && known.looked_at.holds_in(tree)).then_some(known)
+        (known.folders == *folders && known.read_set.holds_in(tree)).then_some(known)
     }
 
-    fn keep(&self, tree: &dyn Tree, folders: &Folders, looked_at: ReadSet) -> Arc<Reads> {
-        let reads = Arc::new(Reads { folders: folders.clone(), looked_at });
+    fn keep(&self, tree: &dyn Tree, folders: &Folders, read_set: ReadSet) -> Arc<Reads> {
+        let reads = Arc::new(Reads { folders: folders.clone(), read_set });
         self.known().keep(key(tree, folders), Arc::clone(&reads), reads.bytes(), 0);
         reads
     }
@@ -165,7 +165,7 @@ impl RenderReads {
         // A render that fails has read something, too.
         let _rendered_or_not = render::render(&recording, folders);
         watch.ended(cluster);
-        self.keep(tree, folders, recording.into_looked_at())
+        self.keep(tree, folders, recording.into_partial_read_set())
     }
 }
 

@@ -96,7 +96,7 @@ impl Supplement {
         let one = |(path, tree): (&RepoPath, &TreeId)| {
             let is_given = self.contents.contains_key(&tree.clone().into());
             OldComponentInput {
-                stands: snapshot.folder_id(path).as_ref() == Some(tree),
+                is_current: snapshot.folder_id(path).as_ref() == Some(tree),
                 provided: if is_given { Provided::Yes } else { Provided::No },
                 path: path.clone(),
                 tree: tree.clone(),
@@ -180,14 +180,14 @@ mod tests {
         let tree = Files::new(&[("parts/pool/pool.yaml", "a: 1\n")]);
         let path = |text: &str| RepoPath::parse(text).unwrap();
         let now = tree.folder_id(&path("parts/pool")).unwrap();
-        for (folder, id, stands, provided) in [
+        for (folder, id, is_current, provided) in [
             ("parts/pool", now.clone(), true, Provided::No),
             ("parts/pool", tree_id('a'), false, Provided::Yes),
             ("parts/gone", tree_id('c'), false, Provided::No),
         ] {
             let recorded = [(path(folder), id.clone())];
             let recorded = recorded.iter().map(|(path, tree)| (path, tree));
-            let expected = OldComponentInput { path: path(folder), tree: id, stands, provided };
+            let expected = OldComponentInput { path: path(folder), tree: id, is_current, provided };
             assert_eq!(supplement().old_components(&tree, recorded), [expected]);
         }
     }

@@ -39,7 +39,7 @@ pub(super) struct Valued {
     /// The record is not what Capstan wrote.
     pub(super) edited: Option<FileError>,
     /// Why nothing is proposed to it.
-    pub(super) stands: Option<InventoryGap>,
+    pub(super) gap: Option<InventoryGap>,
     /// The inventory has it.
     pub(super) is_defined: bool,
     /// It is a management cluster, or its provider set: which releases are for it, its definition says.
@@ -73,7 +73,7 @@ impl Valued {
         let mut valued = Self { edited, ..Self::default() };
         match InventoryDefinition::of(inventory, folder, record.as_ref()) {
             Ok(InventoryDefinition::Nothing) => {}
-            Err(stands) => valued.stands = Some(stands),
+            Err(gap) => valued.gap = Some(gap),
             Ok(InventoryDefinition::Defined(definition)) => {
                 valued.is_defined = true;
                 valued.is_management = is_management(definition);
@@ -88,7 +88,7 @@ impl Valued {
 
     /// Why no release is offered, as a sentence, where that is for the inventory's sake.
     pub(super) fn against_release(&self) -> Option<String> {
-        match &self.stands {
+        match &self.gap {
             Some(InventoryGap::Removed(finding)) => Some(format!("{}.", finding.message)),
             _ if self.retires => {
                 Some("The inventory says `retire: true` for it, so no release is offered to it.".to_owned())

@@ -389,7 +389,7 @@ fn services(
         role: service.role,
         is_on: service.is_on,
         changes: service.differences.into_iter().map(|difference| change(difference, cluster)).collect(),
-        told: service.told,
+        notes: service.notes,
     };
     compare_services(before, after, base).into_iter().map(judged).collect()
 }

@@ -82,7 +82,7 @@ enum WatchEnd {
 pub(super) struct Follower {
     cluster: KubeCluster,
     post: Post,
-    told: mpsc::Sender<LiveChange>,
+    sender: mpsc::Sender<LiveChange>,
     /// Held while a list or the beginning of a watch is under way.
     beginnings: Arc<Semaphore>,
     report: Option<mpsc::UnboundedSender<Report>>,
@@ -100,14 +100,14 @@ impl Follower {
     pub(super) fn new(
         cluster: KubeCluster,
         post: Post,
-        told: mpsc::Sender<LiveChange>,
+        sender: mpsc::Sender<LiveChange>,
         beginnings: Arc<Semaphore>,
     ) -> Self {
         let memory = WatchMemory::new(&post.kind);
         Self {
             cluster,
             post,
-            told,
+            sender,
             beginnings,
             report: None,
             memory,
@@ -228,7 +228,7 @@ impl Follower {
     }
 
     async fn tell(&self, change: LiveChange) -> Result<(), Unheard> {
-        self.told.send(change).await.map_err(|_| Unheard)
+        self.sender.send(change).await.map_err(|_| Unheard)
     }
 
     /// Follows a watch to its end.

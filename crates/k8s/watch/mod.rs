@@ -66,8 +66,8 @@ pub(super) fn watch(
     namespace: Option<String>,
     watched: Receiver<Watched>,
 ) -> LiveChanges {
-    let (told, changes) = mpsc::channel(BACKLOG);
-    tokio::spawn(Supervisor::new(cluster, namespace, watched, told).run());
+    let (sender, changes) = mpsc::channel(BACKLOG);
+    tokio::spawn(Supervisor::new(cluster, namespace, watched, sender).run());
     Box::pin(stream::unfold(changes, |mut changes| async {
         changes.recv().await.map(|change| (change, changes))
     }))
@@ -84,7 +84,7 @@ struct Supervisor {
     cluster: KubeCluster,
     namespace: Option<String>,
     watched: Receiver<Watched>,
-    told: mpsc::Sender<LiveChange>,
+    sender: mpsc::Sender<LiveChange>,
     beginnings: Arc<Semaphore>,
     watches: Arc<NamespaceWatches>,
     report: mpsc::UnboundedSender<Report>,
@@ -102,7 +102,7 @@ impl Supervisor {
         cluster: KubeCluster,
         namespace: Option<String>,
         watched: Receiver<Watched>,
-        told: mpsc::Sender<LiveChange>,
+        sender: mpsc::Sender<LiveChange>,
     ) -> Self {
         // A watcher of one namespace reads only there, with its own rights.
         let most = if namespace.is_some() { 0 } else { cluster.namespace_watches };
@@ -111,7 +111,7 @@ impl Supervisor {
             cluster,
             namespace,
             watched,
-            told,
+            sender,
             beginnings: Arc::new(Semaphore::new(BEGINNINGS)),
             watches: Arc::new(NamespaceWatches::new(most)),
             report,
@@ -128,7 +128,7 @@ impl Supervisor {
         loop {
             self.settle();
             tokio::select! {
-                () = self.told.closed() => return,
+                () = self.sender.closed() => return,
                 changed = self.watched.changed(), if !is_final => is_final = changed.is_err(),
                 Some(report) = self.reports.recv() => self.hear(report),
                 Some(_) = self.followers.join_next() => {}
@@ -191,7 +191,7 @@ impl Supervisor {
     fn follower(&self, kind: &ApiKind, namespace: Option<&str>, by: As) -> Follower {
         let namespace = namespace.map(str::to_owned);
         let post = Post { kind: kind.clone(), namespace, name: None, labels: None, by };
-        Follower::new(self.cluster.clone(), post, self.told.clone(), Arc::clone(&self.beginnings))
+        Follower::new(self.cluster.clone(), post, self.sender.clone(), Arc::clone(&self.beginnings))
     }
 
     fn hear(&mut self, report: Report) {

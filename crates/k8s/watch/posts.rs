@@ -20,8 +20,8 @@ const POSTS: Doubling = Doubling::new(Duration::from_secs(15), WHOLE_REST);
 
 /// Watches what these posts say.
 pub(crate) fn watch_posts(cluster: KubeCluster, by: As, posts: Receiver<BTreeSet<Post>>) -> LiveChanges {
-    let (told, changes) = mpsc::channel(BACKLOG);
-    tokio::spawn(keep(cluster, by, posts, told));
+    let (sender, changes) = mpsc::channel(BACKLOG);
+    tokio::spawn(keep(cluster, by, posts, sender));
     Box::pin(stream::unfold(changes, |mut changes| async {
         changes.recv().await.map(|change| (change, changes))
     }))
@@ -32,7 +32,7 @@ async fn keep(
     cluster: KubeCluster,
     by: As,
     mut posts: Receiver<BTreeSet<Post>>,
-    told: mpsc::Sender<LiveChange>,
+    sender: mpsc::Sender<LiveChange>,
 ) {
     let beginnings = Arc::new(Semaphore::new(BEGINNINGS));
     // Dropped with this, and its tasks with it.
@@ -57,12 +57,12 @@ async fn keep(
                     labels: post.labels.clone(),
                     by: by.clone(),
                 };
-                let follower = Follower::new(cluster.clone(), own, told.clone(), Arc::clone(&beginnings));
+                let follower = Follower::new(cluster.clone(), own, sender.clone(), Arc::clone(&beginnings));
                 followers.spawn(hold(follower))
             });
         }
         tokio::select! {
-            () = told.closed() => return,
+            () = sender.closed() => return,
             changed = posts.changed(), if !is_final => is_final = changed.is_err(),
             Some(_) = followers.join_next() => {}
         }

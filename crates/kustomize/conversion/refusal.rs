@@ -15,7 +15,7 @@ pub struct Unconvertible {
     pub to: String,
     /// The field that prevents it; the root where it is the object as a whole.
     pub field: FieldPath,
-    /// What stands there.
+    /// The value there.
     pub value: Option<Value>,
     /// Why, without a full stop.
     pub why: String,

@@ -26,21 +26,21 @@ pub struct ConversionNote {
 pub enum ConversionStep {
     /// A value goes elsewhere as it is. Where both parents are one mapping, the field is renamed.
     Move {
-        /// Where it stands.
+        /// Its field before.
         from: FieldPath,
         /// Its new place, which is empty.
         to: FieldPath,
     },
     /// A value has another spelling in place.
     Replace {
-        /// Where it stands.
+        /// Its field before.
         at: FieldPath,
         /// How it is spelled from now on.
         value: Node,
     },
     /// A mapping becomes a list of its entries.
     Itemize {
-        /// Where it stands.
+        /// Its field before.
         at: FieldPath,
         /// The list.
         value: Node,
@@ -49,7 +49,7 @@ pub enum ConversionStep {
     },
     /// A value goes, since the version has no place for it and it means nothing.
     Remove {
-        /// Where it stands.
+        /// Its field before.
         at: FieldPath,
     },
     /// A value comes.

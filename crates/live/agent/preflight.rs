@@ -131,7 +131,6 @@ pub enum PreflightState {
 /// What is known of a question that was asked before.
 #[derive(Debug, Clone, Copy)]
 pub struct AskedBefore<'a> {
-    /// How it stands.
     pub state: &'a PreflightState,
     /// When it was asked.
     pub asked_at: Timestamp,

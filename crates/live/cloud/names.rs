@@ -48,7 +48,7 @@ impl NameReasons {
         self.add(kind, Weight::Impossible, object, field, message);
     }
 
-    pub(super) fn untold(&mut self, object: &ObjectId, field: &FieldPath, message: String) {
+    pub(super) fn not_answered(&mut self, object: &ObjectId, field: &FieldPath, message: String) {
         self.add("CloudNotAnswered", Weight::Unknown, object, field, message);
     }
 
@@ -77,7 +77,7 @@ impl NameReasons {
         match answer {
             Ok(facts) => Some(facts),
             Err(Unanswered(why)) => {
-                self.untold(object, field, format!("it is unknown whether there is {what}: {why}"));
+                self.not_answered(object, field, format!("it is unknown whether there is {what}: {why}"));
                 None
             }
         }

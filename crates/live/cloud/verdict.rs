@@ -52,7 +52,7 @@ pub fn judge(ask: &CloudAsk, facts: &CloudFacts, beside: &[(String, Vec<Need>)])
         let quota = match facts.quota(resource) {
             Ok(quota) => quota,
             Err(Unanswered(why)) => {
-                found.untold(
+                found.not_answered(
                     object,
                     field,
                     format!("the quota of {} is unknown: {why}", ask.words.resource(resource)),

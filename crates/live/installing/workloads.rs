@@ -23,7 +23,6 @@ pub const LEASE_KIND: (&str, &str) = ("coordination.k8s.io", "Lease");
 pub struct ProviderWorkload {
     /// Which.
     pub id: ObjectId,
-    /// How it stands.
     pub health: WorkloadHealth,
 }
 

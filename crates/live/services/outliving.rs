@@ -32,8 +32,8 @@ pub struct Outliving {
     /// Its name.
     pub name: String,
     /// What exists in the cloud for it, as far as the object says.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stands_for: Option<String>,
+    #[serde(default, rename = "standsFor", skip_serializing_if = "Option::is_none")]
+    pub cloud_resource: Option<String>,
     /// Its UID: nothing else of its name is deleted.
     pub uid: String,
     /// Whether it is being deleted already.
@@ -45,10 +45,10 @@ pub struct Outliving {
 }
 
 impl Outliving {
-    fn of(object: &Value, stands_for: Option<String>) -> Option<Self> {
+    fn of(object: &Value, cloud_resource: Option<String>) -> Option<Self> {
         let ObjectId { kind, namespace, name, .. } = identity(object)?;
         let (uid, is_going) = (uid(object)?.to_owned(), is_terminating(object));
-        Some(Self { kind, namespace, name, stands_for, uid, is_going, used_by: None })
+        Some(Self { kind, namespace, name, cloud_resource, uid, is_going, used_by: None })
     }
 
     /// The object; all of them are of the core group.
@@ -69,7 +69,7 @@ impl fmt::Display for Outliving {
     /// `PersistentVolumeClaim default/data (volume vol-1), which the pod default/db-0 uses`
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.id())?;
-        if let Some(what) = &self.stands_for {
+        if let Some(what) = &self.cloud_resource {
             write!(f, " ({what})")?;
         }
         match &self.used_by {
@@ -91,8 +91,9 @@ pub fn outliving(services: &[Value], claims: &[Value], volumes: &[Value]) -> Vec
         let claim = claims.iter().find(|claim| claimed_by.is_some() && uid(claim) == claimed_by);
         let name = text(volume, "/metadata/name").unwrap_or_default();
         let handle = text(volume, "/spec/csi/volumeHandle");
-        let stands_for = handle.map_or_else(|| format!("volume {name}"), |handle| format!("volume {handle}"));
-        found.extend(Outliving::of(claim.unwrap_or(volume), Some(stands_for)));
+        let cloud_resource =
+            handle.map_or_else(|| format!("volume {name}"), |handle| format!("volume {handle}"));
+        found.extend(Outliving::of(claim.unwrap_or(volume), Some(cloud_resource)));
     }
     found.sort();
     found
@@ -129,8 +130,8 @@ fn balancer(service: &Value) -> Option<Outliving> {
     let entries = service.pointer("/status/loadBalancer/ingress").and_then(Value::as_array);
     let address = |entry: &Value| text(entry, "/ip").or_else(|| text(entry, "/hostname")).map(str::to_owned);
     let addresses: Vec<String> = entries.into_iter().flatten().filter_map(address).collect();
-    let stands_for = (!addresses.is_empty()).then(|| format!("load balancer {}", addresses.join(", ")));
-    Outliving::of(service, stands_for)
+    let cloud_resource = (!addresses.is_empty()).then(|| format!("load balancer {}", addresses.join(", ")));
+    Outliving::of(service, cloud_resource)
 }
 
 /// How far a cluster that goes is cleaned up.

@@ -33,8 +33,6 @@ impl Folder {
         let count = files.len() + folders.iter().map(|folder| folder.count).sum::<usize>();
         Self { path, id, files, folders, count, all: OnceLock::new() }
     }
-
-    /// Where it stands.
     pub const fn path(&self) -> &RepoPath {
         &self.path
     }
@@ -110,7 +108,6 @@ impl Folder {
 /// A file that came, went or changed between two snapshots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileDifference<'a> {
-    /// Where it stands.
     pub path: &'a RepoPath,
     /// What it is now; `None` where it went.
     pub after: Option<&'a TreeEntry>,

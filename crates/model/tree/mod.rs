@@ -235,7 +235,6 @@ pub enum EntryKind {
 /// One file of a snapshot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TreeEntry {
-    /// Where it stands.
     pub path: RepoPath,
     /// What it is.
     pub kind: EntryKind,

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 /// What tells one `Cluster` of a folder from another.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ClusterName {
-    namespace: Option<String>,
+    pub(crate) namespace: Option<String>,
     pub(crate) name: String,
 }
 

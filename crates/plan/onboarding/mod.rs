@@ -38,7 +38,7 @@ pub use model::{
     AppliedWith, Applier, FirstOffer, FittingRelease, Onboarded, Onboarding, ReleaseExample, ReleaseGuess,
     RolledMachines,
 };
-pub use moving::{AppliedBelow, Moving, differences, plan_moves};
+pub use moving::{AppliedBelow, Moving, differences, plan_moves, settings_in_the_way};
 pub use sources::RepositoryAddresses;
 
 /// Settings for a repository that has none.
@@ -136,7 +136,9 @@ fn without_cluster(survey: &Survey, units: &units::Units) -> Option<FileError> {
         return None;
     }
     let (place, kind) = match (survey.owners.first(), &survey.other) {
-        (Some(owner), _) => (Place::whole(owner.path.clone()), "an object that owns machines".to_owned()),
+        (Some(owner), _) => {
+            (Place::whole(owner.place.file().clone()), "an object that owns machines".to_owned())
+        }
         (None, Some((place, kind))) => (place.clone(), format!("a `{kind}`")),
         (None, None) => return None,
     };

@@ -70,7 +70,7 @@ pub struct Applier {
     pub with: AppliedWith,
     /// Its name, with its namespace where Flux's says one.
     pub name: String,
-    /// Where it stands.
+    /// Where it is written.
     pub place: Place,
 }
 

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use capstan_model::finding::Place;
+use capstan_model::tree::RepoPath;
 use capstan_yaml::Node;
 
 /// Where this repository is fetched from: the remotes of a checkout. None where it has none.
@@ -91,17 +93,38 @@ impl SourceName {
 /// A Git repository that Flux fetches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct GitSource {
+    pub(super) place: Place,
     name: SourceName,
     url: String,
+    /// The folders that it takes; all where there are none. Flux takes nothing that is beside them.
+    sparse: Vec<RepoPath>,
 }
 
 impl GitSource {
     /// Reads a `GitRepository`.
-    pub(super) fn read(object: &Node) -> Self {
+    pub(super) fn read(object: &Node, place: Place) -> Self {
         let text = |part: &str, key: &str| Some(object.get(part)?.text_at(key)?.to_owned());
         let name = text("metadata", "name").unwrap_or_default();
         let name = SourceName { namespace: text("metadata", "namespace"), name };
-        Self { name, url: text("spec", "url").unwrap_or_default() }
+        let folders = object.get("spec").and_then(|spec| spec.get("sparseCheckout"));
+        let folders = folders.and_then(Node::as_sequence).unwrap_or_default().iter();
+        let sparse = folders.filter_map(|folder| RepoPath::root().join(folder.as_str()?).ok()).collect();
+        Self { place, name, url: text("spec", "url").unwrap_or_default(), sparse }
+    }
+
+    /// Whether it leaves out folders.
+    pub(super) const fn is_sparse(&self) -> bool {
+        !self.sparse.is_empty()
+    }
+
+    /// Whether it takes all of a folder, or a file.
+    pub(super) fn takes(&self, path: &RepoPath) -> bool {
+        !self.is_sparse() || self.sparse.iter().any(|folder| path == folder || path.is_in(folder))
+    }
+
+    /// Whose repository it is.
+    pub(super) fn origin(&self, own: &RepositoryAddresses) -> Origin {
+        own.origin(&self.url)
     }
 }
 
@@ -126,14 +149,16 @@ impl AppliedSource {
         Self::Object(SourceName { namespace, name: reference.text_at("name").unwrap_or_default().to_owned() })
     }
 
+    /// The objects of Flux that it may name.
+    pub(super) fn objects<'s>(&self, sources: &'s [GitSource]) -> impl Iterator<Item = &'s GitSource> {
+        sources.iter().filter(move |source| matches!(self, Self::Object(name) if source.name.may_be(name)))
+    }
+
     /// Where its folders come from.
     pub(super) fn origin(&self, sources: &[GitSource], own: &RepositoryAddresses) -> Origin {
         match self {
             Self::Urls(urls) => own.origin_of(urls.iter().map(String::as_str)),
-            Self::Object(name) => {
-                let there = sources.iter().filter(|source| source.name.may_be(name));
-                own.origin_of(there.map(|source| source.url.as_str()))
-            }
+            Self::Object(_) => own.origin_of(self.objects(sources).map(|source| source.url.as_str())),
         }
     }
 }

@@ -21,6 +21,8 @@ use capstan_yaml::{Node, NodeKind, YamlFile};
 const ARGO: &str = "argoproj.io";
 const FLUX_APPLIES: &str = "kustomize.toolkit.fluxcd.io";
 const FLUX_SOURCES: &str = "source.toolkit.fluxcd.io";
+/// The label by which an object says of which cluster it is.
+pub(super) const CLUSTER_LABEL: &str = "cluster.x-k8s.io/cluster-name";
 /// How a path says that something else fills it in.
 const VARIABLES: [(&str, &str); 3] = [("{{", "}}"), ("${", "}"), ("<<", ">>")];
 /// At most this many of each are read. Real repositories have fewer; the limit is against hostile ones.
@@ -60,9 +62,13 @@ pub(super) enum Whole {
 /// Something that owns machines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Owner {
-    pub(super) path: RepoPath,
-    /// The cluster that it says it is of.
+    pub(super) place: Place,
+    pub(super) kind: String,
+    pub(super) name: ClusterName,
+    /// The cluster that its `spec.clusterName` names.
     pub(super) cluster: Option<String>,
+    /// The cluster that its label names.
+    pub(super) label: Option<String>,
 }
 
 /// What a kustomization names.
@@ -129,11 +135,13 @@ pub(super) enum Depth {
     Below,
 }
 
-/// What stands where.
+/// What a repository holds, and where.
 #[derive(Debug, Default)]
 pub(super) struct Survey {
     pub(super) seen: Vec<ClusterSign>,
     pub(super) owners: Vec<Owner>,
+    /// The same in folders that begin with a dot, where nothing is a cluster.
+    pub(super) hidden_owners: Vec<Owner>,
     /// The first object of Cluster API's, where no other is one by which a folder is a cluster.
     pub(super) other: Option<(Place, String)>,
     pub(super) kustomizations: BTreeMap<RepoPath, KustomizationTargets>,
@@ -181,12 +189,19 @@ impl Survey {
         self.ignored.extend(hidden.ignored);
         self.unseen.extend(hidden.unseen);
         self.broken_kustomizations.extend(hidden.broken_kustomizations);
+        let is_free = |owner: &Owner| layout.release_around(owner.place.file()).is_none();
+        self.hidden_owners.extend(hidden.owners.into_iter().filter(is_free));
         self.unfinished = self.unfinished.take().or(hidden.unfinished);
     }
 
     /// Where what an object applies comes from.
     pub(super) fn origin(&self, applies: &Applies, own: &RepositoryAddresses) -> Origin {
         applies.source.origin(&self.git_sources, own)
+    }
+
+    /// Whether the source of an object has all of a folder, as far as the repository says.
+    pub(super) fn takes(&self, applies: &Applies, folder: &RepoPath) -> bool {
+        applies.source.objects(&self.git_sources).all(|source| source.takes(folder))
     }
 
     fn look(tree: &dyn Tree, layout: &Layout, look: Look) -> Self {
@@ -256,7 +271,7 @@ impl Survey {
         }
         // A patch looks like the object that it changes.
         survey.seen.retain(|seen| !patches.contains(&seen.path));
-        survey.owners.retain(|owner| !patches.contains(&owner.path));
+        survey.owners.retain(|owner| !patches.contains(owner.place.file()));
         survey.patches = patches;
         survey
     }
@@ -307,8 +322,15 @@ impl Survey {
         }
         let Some((group, kind)) = group_and_kind(object) else { return };
         if matches!(cluster_role, Some(KindRole::ControlPlane(_) | KindRole::Workers(_))) && is_name(name) {
-            let cluster = object.get("spec").and_then(|spec| spec.text_at("clusterName"));
-            self.owners.push(Owner { path: path.clone(), cluster: cluster.map(str::to_owned) });
+            let text = |part: Option<&Node>, key: &str| part?.text_at(key).map(str::to_owned);
+            let labels = metadata.and_then(|metadata| metadata.get("labels"));
+            self.owners.push(Owner {
+                place: place(),
+                kind: kind.to_owned(),
+                name: ClusterName::of(object).unwrap_or_default(),
+                cluster: text(object.get("spec"), "clusterName"),
+                label: text(labels, CLUSTER_LABEL),
+            });
         }
         // Providers run on a management cluster: a repository with providers alone has no cluster.
         let is_other = cluster_role.is_some_and(|role| role != KindRole::Provider);
@@ -322,7 +344,7 @@ impl Survey {
             self.ignored.push((place(), ignored.to_owned()));
         }
         if group == FLUX_SOURCES && kind == "GitRepository" && self.git_sources.len() < MOST_APPLIED {
-            self.git_sources.push(GitSource::read(object));
+            self.git_sources.push(GitSource::read(object, place()));
         }
         let composes = object.get("spec").is_some_and(|spec| spec.get("include").is_some());
         if kind == "ArtifactGenerator" || group == FLUX_SOURCES && composes {

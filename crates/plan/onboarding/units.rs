@@ -49,14 +49,12 @@ pub(super) fn units(survey: &Survey, shaped: &Layout, appliers: &Appliers<'_>) -
     }
     // A base of a pool alone is a cluster by its shape too.
     let known: BTreeSet<RepoPath> = found.folders.keys().flat_map(above).collect();
-    for owner in &survey.owners {
-        let Some(cluster) =
-            shaped.target_around(&owner.path).filter(|cluster| owner.path.is_in(&cluster.base))
-        else {
+    for path in survey.owners.iter().map(|owner| owner.place.file()) {
+        let Some(cluster) = shaped.target_around(path).filter(|cluster| path.is_in(&cluster.base)) else {
             continue;
         };
         if !known.contains(cluster.id.folder()) {
-            let place = || Place::whole(owner.path.clone());
+            let place = || Place::whole(path.clone());
             found.folders.entry(cluster.base.clone()).or_insert_with(place);
         }
     }
@@ -284,12 +282,12 @@ impl Units {
         let mut wider: BTreeMap<&RepoPath, RepoPath> = BTreeMap::new();
         for owner in &survey.owners {
             let Some(home) = owner.cluster.as_deref().and_then(|name| homes.get(name)) else { continue };
-            if !self.folders.contains_key(home) || owner.path.is_in(home) {
+            if !self.folders.contains_key(home) || owner.place.file().is_in(home) {
                 continue;
             }
             // Two levels are a folder for each kind; more is another place.
             let Some(common) =
-                above(home).take(2).find(|folder| !folder.is_root() && owner.path.is_in(folder))
+                above(home).take(2).find(|folder| !folder.is_root() && owner.place.file().is_in(folder))
             else {
                 continue;
             };

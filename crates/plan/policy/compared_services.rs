@@ -34,7 +34,7 @@ pub struct ServiceDifference {
     /// What its folder renders otherwise.
     pub differences: Vec<FieldDifference>,
     /// What else people should know before they merge it, in sentences.
-    pub told: Vec<String>,
+    pub notes: Vec<String>,
 }
 
 /// What becomes of services between two trees, in the order of their roles and names; `None` is a cluster that is not there.
@@ -60,7 +60,7 @@ pub fn compare_services(
                 role: service.map_or(ServiceRole::Other, |service| service.role),
                 is_on: None,
                 differences,
-                told: Vec::new(),
+                notes: Vec::new(),
             });
         }
     }
@@ -78,20 +78,20 @@ pub fn compare_services(
                 role: service.role,
                 is_on: Some(now),
                 differences: Vec::new(),
-                told: Vec::new(),
+                notes: Vec::new(),
             }),
         }
     }
     for service in &is {
-        let Some(told) = another_role(service, &was) else { continue };
+        let Some(note) = another_role(service, &was) else { continue };
         match found.iter_mut().find(|known| known.name == service.name.as_str()) {
-            Some(known) => known.told.push(told),
+            Some(known) => known.notes.push(note),
             None => found.push(ServiceDifference {
                 name: service.name.to_string(),
                 role: service.role,
                 is_on: None,
                 differences: Vec::new(),
-                told: vec![told],
+                notes: vec![note],
             }),
         }
     }
@@ -127,7 +127,7 @@ fn tell(
         });
         if in_folder && one.role.is_vital() && delete != Deletion::Cluster && !delete.names_service(&one.name)
         {
-            one.told.push(format!(
+            one.notes.push(format!(
                 "its objects stay inside the cluster until `delete` in the cluster's capstan.yaml names it: `{}`",
                 Tombstone::of_service(&one.name)
             ));
@@ -138,7 +138,7 @@ fn tell(
         && let Some(network) =
             found.iter_mut().find(|one| one.role == ServiceRole::Cni && one.is_on != Some(false))
     {
-        network.told.push(switch.words());
+        network.notes.push(switch.words());
     }
 }
 

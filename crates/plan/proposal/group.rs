@@ -62,7 +62,7 @@ pub struct GroupMember<'a> {
     /// Why it waits for something that is not its group's, as a sentence.
     pub waits: Option<&'a str>,
     /// Whether the group's open pull request brings its changes.
-    pub stands: OpenPullState,
+    pub open_pull: OpenPullState,
     /// So many bytes it takes to note it in the pull request, with what was decided about it.
     pub room: usize,
 }
@@ -119,7 +119,7 @@ pub fn gather(members: &[GroupMember<'_>], offered: Option<&SourceState>) -> Gro
         members.iter().map(|member| (member, place(member))).collect();
     let chosen = choose(&places, offered).cloned();
     // Members of the open pull request come first, so no new one takes their room.
-    places.sort_by_key(|(member, _)| (member.stands, member.proposal));
+    places.sort_by_key(|(member, _)| (member.open_pull, member.proposal));
     let (mut carried, mut left_out) = (Vec::new(), Vec::new());
     let mut load = GroupLoad::default();
     for (member, place) in places {
@@ -145,7 +145,7 @@ pub fn gather(members: &[GroupMember<'_>], offered: Option<&SourceState>) -> Gro
         None => nobody(&left_out),
     };
     let must_leave = |(member, out): &(&GroupMember<'_>, LeftOut)| {
-        member.stands == OpenPullState::There && out.must_leave()
+        member.open_pull == OpenPullState::There && out.must_leave()
     };
     let leaving = if left_out.iter().any(must_leave) { Leaving::Somebody } else { Leaving::Nobody };
     let carried = carried.into_iter().map(|(member, _)| member.proposal.clone()).collect();

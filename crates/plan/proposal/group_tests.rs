@@ -38,7 +38,7 @@ struct One {
     command: ProposalCommand,
     earlier: Option<Pull>,
     waits: Option<String>,
-    stands: OpenPullState,
+    open_pull: OpenPullState,
     room: usize,
 }
 
@@ -57,7 +57,7 @@ fn one(target: &str, wanted: ProposalPlan) -> One {
         command,
         earlier: None,
         waits: None,
-        stands,
+        open_pull: stands,
         room: 40,
     }
 }
@@ -74,7 +74,7 @@ fn gathered(all: &[One], offered: Option<&SourceState>) -> GroupContent {
             command: one.command,
             earlier: one.earlier.as_ref(),
             waits: one.waits.as_deref(),
-            stands: one.stands,
+            open_pull: one.open_pull,
             room: one.room,
         })
         .collect();
@@ -181,7 +181,7 @@ fn who_blocks_waits_is_held_or_skipped_stays_out_and_stops_nobody() {
 fn who_must_not_be_merged_has_to_leave_and_who_cannot_be_read_stays_where_it_is() {
     let blocked = || ProposalPlan::Blocked { why: vec!["It blocks.".to_owned()] };
     let held = One { hold: Some(hold()), ..one("c/b", offer(V22, Draft::Ready)) };
-    let there = |one: One| One { stands: OpenPullState::There, ..one };
+    let there = |one: One| One { open_pull: OpenPullState::There, ..one };
     for (second, expected) in [
         (one("c/b", offer(V22, Draft::Ready)), Leaving::Nobody),
         (one("c/b", blocked()), Leaving::Nobody),
@@ -229,7 +229,7 @@ fn more_than_fit_into_one_pull_request_wait() {
 
     // A member of the open pull request stays in it, even if others come before it.
     let mut all = all;
-    all[101].stands = OpenPullState::There;
+    all[101].open_pull = OpenPullState::There;
     let found = gathered(&all, None);
     assert_eq!((found.carried.len(), &found.carried[99]), (100, &id("c/101")));
     assert_eq!(found.left_out[0].proposal, id("c/099"));

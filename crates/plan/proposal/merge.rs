@@ -69,7 +69,6 @@ pub enum By {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Required {
     pub name: String,
-    /// How it stands.
     pub state: RequiredState,
 }
 

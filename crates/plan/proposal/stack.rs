@@ -34,7 +34,7 @@ pub enum Way {
     Above(Vec<u64>),
     /// By none: it is for this branch, which is another one and no open pull request's.
     Aside(String),
-    /// Nobody knows.
+    /// It is not known.
     Unknown(Unclear),
 }
 

@@ -51,7 +51,6 @@ use capstan_model::version::{KubernetesVersion, LooseVersion, ReleaseVersion};
 #[derive(Debug, Clone)]
 pub struct Release {
     pub id: ReleaseId,
-    /// Where it lies.
     pub folder: RepoPath,
     pub provider: Provider,
     pub version: ReleaseVersion,

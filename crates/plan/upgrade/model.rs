@@ -297,7 +297,7 @@ pub struct SettledConflict {
     pub object: ObjectId,
     /// The field.
     pub path: FieldPath,
-    /// Whose value stands.
+    /// Whose value is kept.
     pub side: Side,
     /// The values between which it was settled ([`Settlement::values`]).
     pub values: String,

@@ -100,7 +100,7 @@ impl LiveAndWished {
 /// What the folder brings beside a SIPCluster.
 pub fn beside(object: &RenderedObject, wished: &SipCluster, objects: &[RenderedObject]) -> Vec<Reason> {
     let mut found =
-        OtherClusters { wished, objects, owners: BTreeMap::new(), told: Vec::new(), reasons: Vec::new() };
+        OtherClusters { wished, objects, owners: BTreeMap::new(), named: Vec::new(), reasons: Vec::new() };
     let namespace = wished.metadata.namespace.as_str();
     for owner in objects.iter().filter(|other| other.id.namespace.as_deref() == Some(namespace)) {
         found.owner(owner);
@@ -118,7 +118,7 @@ struct OtherClusters<'f> {
     /// Who makes machines of its hosts, by role.
     owners: BTreeMap<String, Vec<MachineMaker>>,
     /// Templates that were reported.
-    told: Vec<String>,
+    named: Vec<String>,
     reasons: Vec<Reason>,
 }
 
@@ -153,9 +153,9 @@ impl<'f> OtherClusters<'f> {
             return;
         }
         if let Some(message) = missing
-            && !self.told.iter().any(|told| told == name)
+            && !self.named.iter().any(|named| named == name)
         {
-            self.told.push(name.to_owned());
+            self.named.push(name.to_owned());
             let at = FieldPath::of_keys(["spec", "template", "spec", "hostSelector"]);
             self.reasons.push(warning(Reason::of_object("SelectorMissing", message, template, &at)));
         }

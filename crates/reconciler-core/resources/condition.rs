@@ -65,7 +65,7 @@ pub enum ConditionStatus {
     True,
     /// It does not.
     False,
-    /// Nobody can tell.
+    /// It is not known.
     Unknown,
 }
 

@@ -258,7 +258,7 @@ pub enum RolloutState {
     Done,
     /// It does not go on without somebody doing something.
     Stuck,
-    /// Nobody can tell.
+    /// It is not known.
     Unknown,
 }
 

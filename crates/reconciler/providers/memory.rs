@@ -29,7 +29,7 @@ pub struct ProviderMemory {
     /// The providers, as the last pass left them; `None` if the next pass has to read them.
     members: Option<Members>,
     /// Whether watches reported everything that changed since the last pass.
-    is_told: bool,
+    is_reported: bool,
 }
 
 impl ProviderMemory {
@@ -59,13 +59,13 @@ impl ProviderMemory {
     /// Notes that watches reported all changes since the last pass, and that [`Self::hears`] took them in. The next
     /// pass then reads only those objects and the unfinished ones. Without this call it reads everything.
     pub const fn is_up_to_date(&mut self) {
-        self.is_told = true;
+        self.is_reported = true;
     }
 
     /// The providers, unless they have to be read again. Forgets all sights if watches did not report every change.
     pub(super) fn begin(&mut self) -> Option<Members> {
         let members = self.members.take();
-        if !std::mem::take(&mut self.is_told) {
+        if !std::mem::take(&mut self.is_reported) {
             self.sights.forget_all();
             return None;
         }

@@ -40,7 +40,7 @@ struct Memory {
     /// Ordered by Fleet and cluster.
     asked: Vec<CloudQuestion>,
     /// The Fleets whose bot tells which proposals are open, in this process.
-    told: BTreeSet<String>,
+    reported: BTreeSet<String>,
 }
 
 /// What the head of a proposal needs.
@@ -69,7 +69,7 @@ impl Memory {
             Vec::new()
         });
         asked.truncate(MOST_REMEMBERED);
-        Self { asked, told: BTreeSet::new() }
+        Self { asked, reported: BTreeSet::new() }
     }
 
     fn write(&self, notes: &dyn Notes) {
@@ -80,7 +80,7 @@ impl Memory {
     }
 
     fn is_open(&self, one: &CloudQuestion, now: Timestamp) -> bool {
-        self.told.contains(&one.fleet) || now.duration_since(one.at) < REMEMBERED
+        self.reported.contains(&one.fleet) || now.duration_since(one.at) < REMEMBERED
     }
 }
 
@@ -132,7 +132,7 @@ impl CloudPreflight {
         let fleet = fleet.to_string();
         self.change(move |memory| {
             memory.asked.retain(|one| one.fleet != fleet || standing.contains(&one.question));
-            memory.told.insert(fleet);
+            memory.reported.insert(fleet);
         })
         .await;
     }
@@ -207,7 +207,8 @@ impl CloudPreflight {
             let memory = memory.get_or_insert_default();
             let before = memory.asked.clone();
             change(memory);
-            (memory.asked != before).then(|| Memory { asked: memory.asked.clone(), told: BTreeSet::new() })
+            (memory.asked != before)
+                .then(|| Memory { asked: memory.asked.clone(), reported: BTreeSet::new() })
         };
         if let Some(after) = after {
             let notes = Arc::clone(&self.notes);

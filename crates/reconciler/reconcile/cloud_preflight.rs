@@ -174,7 +174,7 @@ struct NotLoggedIn {
 }
 
 impl NotLoggedIn {
-    fn untold(kind: &'static str, why: impl Into<String>) -> Self {
+    fn unknown(kind: &'static str, why: impl Into<String>) -> Self {
         Self { kind, weight: Weight::Unknown, why: why.into() }
     }
 
@@ -227,7 +227,7 @@ async fn log_in_as(
 ) -> Result<Arc<dyn CloudSession>, NotLoggedIn> {
     if identity.holder != CredentialHolder::Secret {
         let why = "it belongs to no folder, so Capstan does not use it";
-        return Err(NotLoggedIn::untold("CloudCredentialUnusable", why));
+        return Err(NotLoggedIn::unknown("CloudCredentialUnusable", why));
     }
     let Some(secret) = secret(ports.live.as_ref(), look, identity).await? else {
         return log_in_as_maker(ports, look, identity).await;
@@ -261,12 +261,12 @@ async fn log_in_as_maker(
 ) -> Result<Arc<dyn CloudSession>, NotLoggedIn> {
     let made = look.credentials.makes(identity.namespace.as_deref(), &identity.name, &identity.cloud);
     let Some(opened) = made else {
-        return Err(NotLoggedIn::untold("CloudCredentialUnusable", "there is no such Secret yet"));
+        return Err(NotLoggedIn::unknown("CloudCredentialUnusable", "there is no such Secret yet"));
     };
     let (store, now) = (ports.status_store.as_ref(), ports.clock.now());
     let session = ports.cloud_credentials.session(store, opened, now).await;
     session
-        .map_err(|(kind, why)| NotLoggedIn::untold(kind, format!("there is no such Secret yet, and {why}")))
+        .map_err(|(kind, why)| NotLoggedIn::unknown(kind, format!("there is no such Secret yet, and {why}")))
 }
 
 /// The Secret of an identity, `None` where there is none: as the folder brings it, else as the folder's own account may read it.
@@ -292,8 +292,8 @@ async fn secret(
                 As::Reconciler => "the reconciler".to_owned(),
             };
             let why = format!("{who} may not read it: grant `get` on this Secret, or the cloud is not asked");
-            Err(NotLoggedIn::untold("CloudCredentialUnusable", why))
+            Err(NotLoggedIn::unknown("CloudCredentialUnusable", why))
         }
-        Err(error) => Err(NotLoggedIn::untold("CloudNotAnswered", error.to_string())),
+        Err(error) => Err(NotLoggedIn::unknown("CloudNotAnswered", error.to_string())),
     }
 }

@@ -29,7 +29,7 @@ pub struct Ports {
     pub status_store: Arc<dyn StatusStore>,
     /// What time it is.
     pub clock: Arc<dyn Clock>,
-    /// What discovery told.
+    /// The kinds that discovery gave.
     pub kinds: Arc<Kinds>,
     /// What was tried and needs no second try.
     pub dry_run_cache: Arc<DryRunCache>,

@@ -64,7 +64,12 @@ pub(super) async fn try_all(
     Ok(trial)
 }
 
-async fn try_one(live: &dyn ManagementCluster, by: &As, object: &RenderedObject) -> Result<Value, LiveError> {
+/// Tries one object.
+pub(super) async fn try_one(
+    live: &dyn ManagementCluster,
+    by: &As,
+    object: &RenderedObject,
+) -> Result<Value, LiveError> {
     live.apply(by, &sent(&object.value), Run::Dry, Contested::Take).await
 }
 

@@ -22,7 +22,7 @@ use capstan_model::object::FieldPath;
 use capstan_ports::{ApiKind, As, LiveError, ManagementCluster as _};
 use capstan_reconciler_core::hosts::preflight::{LiveAndWished, Wish, beside, is_wish, too_few, warning};
 use capstan_reconciler_core::preflight::{HOSTS_UNKNOWN, add_of_hosts};
-use capstan_reconciler_core::reason::{Reason, untold};
+use capstan_reconciler_core::reason::{Reason, not_answered};
 use capstan_reconciler_core::reports::PreflightAnswer;
 
 use super::dependencies::Ports;
@@ -48,7 +48,7 @@ pub(super) async fn answer(ports: &Ports, looks: &[HostsLook], answers: &mut [Pr
     }
     let said = match say(ports, looks).await {
         Ok(said) => said,
-        Err(error) => (0..looks.len()).map(|at| (at, untold(&error))).collect(),
+        Err(error) => (0..looks.len()).map(|at| (at, not_answered(&error))).collect(),
     };
     for (at, reason) in said {
         let Some(answer) = answers.iter_mut().find(|answer| answer.cluster == looks[at].cluster) else {
@@ -110,7 +110,7 @@ async fn say(ports: &Ports, looks: &[HostsLook]) -> Result<Vec<(usize, Reason)>,
             Err(error @ (LiveError::Unreachable { .. } | LiveError::NotLeading { .. })) => return Err(error),
             // What is wrong with one folder's namespace concerns no other folder.
             Err(error) => {
-                said.push((at, untold(&error)));
+                said.push((at, not_answered(&error)));
                 continue;
             }
         }

@@ -27,7 +27,7 @@ use super::templates::kept_names;
 use super::underway::FolderAtCommit;
 pub use capstan_reconciler_core::preflight::is_for_good;
 use capstan_reconciler_core::preflight::{PreflightFindings, unrendered};
-use capstan_reconciler_core::reason::{Reason, untold};
+use capstan_reconciler_core::reason::{Reason, not_answered};
 use capstan_reconciler_core::resources::ManagedClusterStatus;
 use capstan_reconciler_core::unwanted::Unwanted;
 
@@ -119,7 +119,7 @@ async fn try_alone(
             return answer(PreflightVerdict::Rejected, vec![*reason], known);
         }
         Err(Unwanted::Live(error)) => {
-            return answer(PreflightVerdict::NotVerifiable, vec![untold(&error)], known);
+            return answer(PreflightVerdict::NotVerifiable, vec![not_answered(&error)], known);
         }
     };
     let names = kept_names(&observed.names, &observed.templates, |id| status.inventory.get(id).is_some());
@@ -140,19 +140,19 @@ async fn try_alone(
             lost.iter().for_each(|outside| found.refuses(Reason::of_outside(outside)));
             open.iter().for_each(|outside| found.cannot_tell(Reason::of_outside(outside)));
         }
-        Err(error) => found.cannot_tell(untold(&error)),
+        Err(error) => found.cannot_tell(not_answered(&error)),
     }
     match of_others(ports, fleet, &observed, &status.inventory).await {
         Ok(others) => {
             others.iter().flatten().for_each(|outside| found.refuses(Reason::of_outside(outside)));
         }
-        Err(error) => found.cannot_tell(untold(&error)),
+        Err(error) => found.cannot_tell(not_answered(&error)),
     }
     if let Some(set) = &observed.set {
         let by = &observed.wanted.by;
         match set_preflight::look(ports, by, head, id, set.by, &observed.objects).await {
             Ok(reasons) => found.of_set(reasons),
-            Err(error) => found.cannot_tell(untold(&error)),
+            Err(error) => found.cannot_tell(not_answered(&error)),
         }
     }
     let all: Vec<&RenderedObject> = observed.objects.iter().collect();
@@ -166,7 +166,7 @@ async fn try_alone(
                 found.cannot_tell(reason);
             }
         }
-        Err(error) => found.cannot_tell(untold(&error)),
+        Err(error) => found.cannot_tell(not_answered(&error)),
     }
     found.reasons.extend(services::look(head, id, &observed, status).await);
     secrets::look(ports, fleet, &observed.objects)

@@ -18,6 +18,7 @@ use capstan_plan::templates::{LiveTemplate, NamedTemplate, Naming, TemplateNames
 use serde_json::Value;
 
 use super::blocking::where_blocking_is_allowed;
+use super::dry_runs::try_one;
 use capstan_fleet::generator::{Fleet, Refused, name_templates};
 use capstan_ports::{ApiObject, As, LiveError, ManagementCluster};
 
@@ -135,12 +136,25 @@ impl Namer<'_> {
             if is_written_otherwise(&found, &object.value) {
                 let mut again = object.clone();
                 again.value["spec"] = found.get("spec").cloned().unwrap_or_default();
-                if specs.defaulted(self, &again).await?.as_ref().is_some_and(is_wanted) {
+                let is_same = specs.defaulted(self, &again).await?.as_ref().is_some_and(is_wanted);
+                if is_same && self.is_taken(&id, object).await? {
                     return Ok(Some(candidate.to_owned()));
                 }
             }
         }
         Ok(None)
+    }
+
+    /// Whether the API server takes a manifest for an object of that name. A webhook that holds templates to be immutable
+    /// may refuse the defaults that the newer version brings: then the template is a new one.
+    async fn is_taken(&self, id: &ObjectId, object: &RenderedObject) -> Result<bool, LiveError> {
+        let mut named = object.clone();
+        named.value["metadata"]["name"] = Value::from(id.name.as_str());
+        match try_one(self.live, self.by, &named).await {
+            Ok(_) => Ok(true),
+            Err(LiveError::Refused { refusal, .. }) if !refusal.worth_retrying() => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 }
 

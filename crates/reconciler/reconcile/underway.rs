@@ -30,7 +30,7 @@ pub struct Underway {
     /// `None` until the notes were read.
     turns: Mutex<Option<Turns>>,
     /// That it could not be noted was said, and it could not be noted since.
-    is_told: AtomicBool,
+    is_reported: AtomicBool,
 }
 
 /// What is to be reconciled: a folder of a Fleet as it is in a commit.
@@ -83,7 +83,7 @@ impl Drop for FolderTurn {
 impl Underway {
     /// Noted there. They are read when something is begun first: by then this process has them alone.
     pub fn new(notes: Arc<dyn Notes>, clock: Arc<dyn Clock>) -> Self {
-        Self { notes, clock, turns: Mutex::default(), is_told: AtomicBool::new(false) }
+        Self { notes, clock, turns: Mutex::default(), is_reported: AtomicBool::new(false) }
     }
 
     /// The clusters of a Fleet at which a process died: they come behind the others. Blocks for a moment, once.
@@ -188,7 +188,7 @@ impl Underway {
         let written = serde_json::to_string(turns)
             .map_err(|error| error.to_string())
             .and_then(|note| self.notes.write(&note));
-        let was_told = self.is_told.swap(written.is_err(), Ordering::Relaxed);
+        let was_told = self.is_reported.swap(written.is_err(), Ordering::Relaxed);
         if let Err(error) = written
             && !was_told
         {

@@ -100,6 +100,7 @@ async fn proposals_and_campaigns_of_clusters_are_those_of_releases() {
             plan: "plan".to_owned(),
             head: CommitId::parse(&"a".repeat(40)).unwrap(),
             opened_at: jiff::Timestamp::from_millisecond(5).unwrap(),
+            ended_at: None,
         };
         assert_eq!(database.proposals(7).await.unwrap(), [known]);
         let counts = database.row_counts().await.unwrap();

@@ -132,6 +132,7 @@ async fn a_merged_proposal_is_not_counted_as_open_and_one_for_a_new_cluster_is()
                 plan: "plan".to_owned(),
                 head: CommitId::parse(&"a".repeat(40)).unwrap(),
                 opened_at: bench.clock.now(),
+                ended_at: None,
             };
             records.save_proposal(&proposal).await.unwrap();
         }

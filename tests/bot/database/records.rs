@@ -40,6 +40,7 @@ fn proposal(path: &str, opened_at: jiff::Timestamp) -> ProposalRecord {
         plan: "plan".to_owned(),
         head: commit("a"),
         opened_at,
+        ended_at: None,
     }
 }
 
@@ -57,6 +58,7 @@ async fn a_proposal_is_read_back_as_saved_and_replaced_and_forgotten() {
 
         second.pull_request = Some(13);
         second.head = commit("b");
+        second.ended_at = Some(bench.clock.now());
         records.save_proposal(&second).await.unwrap();
         assert_eq!(records.proposals(REPOSITORY).await.unwrap(), [second, first.clone()]);
         records.forget_proposal(REPOSITORY, &id("euler/ü 2", "release")).await.unwrap();

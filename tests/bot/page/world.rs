@@ -356,6 +356,7 @@ impl World {
                 plan: "plan".to_owned(),
                 head: head.clone(),
                 opened_at: self.bench.clock.now(),
+                ended_at: None,
             })
             .await
             .unwrap();

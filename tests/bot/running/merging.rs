@@ -400,3 +400,20 @@ async fn a_button_does_what_its_command_does_and_the_check_tells() {
     }
     town.done();
 }
+
+/// Nobody asked Capstan for it, and no reconciler reports.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_merge_by_a_person_is_a_line_in_the_history_of_its_cluster() {
+    let town = proposed("{approvals: 1}").await;
+    let commit = town.forge.merge_pull(REPOSITORY, 1, "grace", MergeMethod::Squash).unwrap();
+    town.settle().await;
+    let merges = async || -> Vec<String> {
+        town.audit().await.into_iter().filter(|line| line.contains(" pull-request-merged ")).collect()
+    };
+    let found = merges().await;
+    let expected = format!("grace pull-request-merged #1 as {commit}, ");
+    assert!(found.len() == 1 && found[0].starts_with(&expected), "{found:?}");
+    town.resync().await;
+    assert_eq!(merges().await, found, "it is noted once");
+    town.done();
+}

@@ -60,6 +60,7 @@ async fn the_fleet_page_links_proposals_and_escapes_what_others_wrote() {
         plan: "plan".to_owned(),
         head: CommitId::parse(&"a".repeat(40)).unwrap(),
         opened_at: "2026-11-21T12:00:00Z".parse().unwrap(),
+        ended_at: None,
     };
     database.save_proposal(&proposal).await.unwrap();
     let releases = [

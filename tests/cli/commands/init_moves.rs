@@ -273,7 +273,7 @@ fn a_link_and_a_file_in_the_way_are_refused() {
 /// What `git add` would leave out, or would store otherwise.
 #[test]
 fn new_files_that_git_does_not_take_as_it_took_the_old_ones_are_refused() {
-    let left_out = "error: nothing is moved:\n  fleet/c/c.yaml: `git add` would not take this new file, so its cluster would be missing from the next commit: it is ignored, in another repository, or in a sparse checkout. Change `.gitignore`, remove the other repository, or use a whole checkout";
+    let left_out = "error: nothing is moved:\n  fleet/c/c.yaml: `git add` would not take this new file, so its cluster would be missing from the next commit: it is ignored, or in another repository. Change `.gitignore`, or remove the other repository";
     for ignored in ["c/\n", "/fleet/*/\n!/fleet/a/\n!/fleet/b/\n", "/fleet/c/*.yaml\n"] {
         let sandbox = crowded();
         sandbox.write(".gitignore", ignored);
@@ -422,4 +422,95 @@ fn the_commands_in_its_sentences_work_too() {
         sandbox.capstan(&["init", "--write"]).ended(0);
         assert_eq!(sandbox.capstan(&["clusters", "-o", "json"]).json(0)[0]["cluster"], "clusters/one");
     }
+}
+
+/// Moves the clusters of `crowded`, as a person says that all subfolders are applied.
+const MOVE: [&str; 4] = ["init", "--write", "--move", "--applied-below"];
+
+/// Writes all files of a folder again, with the same content: Git compares content then.
+fn write_again(sandbox: &Sandbox, folder: &str) {
+    for (path, text) in sandbox.files().into_iter().filter(|(path, _)| path.starts_with(folder)) {
+        sandbox.write(&path, &text);
+    }
+}
+
+#[test]
+fn a_file_that_git_would_not_change_has_no_changes() {
+    let sandbox = crowded();
+    sandbox.repository.git(&["config", "core.autocrlf", "true"]);
+    fs::remove_dir_all(sandbox.at("fleet")).unwrap();
+    sandbox.repository.git(&["checkout", "--", "fleet"]);
+    assert!(sandbox.read("fleet/c.yaml").contains("kind: Cluster\r\n"));
+    write_again(&sandbox, "fleet/");
+    sandbox.write("fleet/c.yaml", &cluster("d").replace('\n', "\r\n"));
+    let said = sandbox.capstan(&MOVE);
+    assert_eq!(said.ended(1).err_before_page().lines().last(), Some("  fleet/c.yaml"), "{}", said.err);
+    sandbox.write("fleet/c.yaml", &cluster("c").replace('\n', "\r\n"));
+    sandbox.capstan(&MOVE).ended(0);
+    sandbox.repository.git(&["add", "-A"]);
+    assert_eq!(sandbox.repository.git(&["show", ":fleet/c/c.yaml"]), cluster("c").trim_end());
+
+    // A filter that stores another text, as Git LFS does.
+    let sandbox = crowded();
+    sandbox.write(".gitattributes", "fleet/** filter=short\n");
+    sandbox.repository.git(&["config", "filter.short.clean", "sed s/10.0.0.0/TEN/"]);
+    sandbox.repository.git(&["config", "filter.short.smudge", "sed s/TEN/10.0.0.0/"]);
+    write_again(&sandbox, "fleet/");
+    sandbox.repository.commit_all("filtered");
+    assert!(sandbox.repository.git(&["show", "HEAD:fleet/c.yaml"]).contains("[TEN/16]"));
+    write_again(&sandbox, "fleet/");
+    sandbox.capstan(&MOVE).ended(0);
+    assert_eq!(sandbox.read("fleet/c/c.yaml"), cluster("c"));
+}
+
+#[test]
+fn a_sparse_checkout_with_all_files_of_the_clusters_is_enough() {
+    let sparse = |arguments: &[&str]| {
+        let sandbox = crowded();
+        sandbox.write("other/notes.txt", "of no concern\n");
+        sandbox.repository.commit_all("another folder");
+        sandbox.repository.git(&[&["sparse-checkout", "set"], arguments].concat());
+        sandbox
+    };
+    for index in ["--no-sparse-index", "--sparse-index"] {
+        let sandbox = sparse(&["--cone", index, "fleet", "flux"]);
+        assert!(!sandbox.at("other").exists());
+        sandbox.capstan(&MOVE).ended(0);
+        assert_eq!(sandbox.read("fleet/c/c.yaml"), cluster("c"));
+    }
+    // The files are there, and the new folders are not in it.
+    let sandbox = sparse(&["--no-cone", "/fleet/*.yaml", "/flux/", "!/fleet/c/"]);
+    let said = sandbox.capstan(&MOVE);
+    assert_eq!(
+        said.ended(1).err_before_page().lines().nth(1),
+        Some(
+            "  fleet/a/all.yaml: `git add` would not take this new file, since it would be outside of the sparse checkout: run `git sparse-checkout add fleet/a`, and the command again"
+        ),
+        "{}",
+        said.err
+    );
+    sandbox.repository.git(&["sparse-checkout", "add", "fleet/a", "fleet/b", "fleet/c"]);
+    sandbox.capstan(&MOVE).ended(0);
+}
+
+/// Flux takes each file for a manifest where it applies the root, `.capstan.yaml` too.
+#[test]
+fn settings_that_flux_would_apply_are_not_written() {
+    let all = FLUX.replace("./fleet", "./");
+    let sandbox = Sandbox::with(&[
+        ("one/cluster.yaml", &cluster("one")),
+        ("two/cluster.yaml", &cluster("two")),
+        ("flux/all.yaml", &all),
+    ]);
+    for command in [&["init", "--write"][..], &["init", "--write", "--move"]] {
+        sandbox.capstan(command).refused(
+            1,
+            "error: nothing is written:\n  flux/all.yaml:1:1: this Kustomization of Flux applies every manifest below the repository's root, and would fail on .capstan.yaml, which has no kind: add the line `.capstan.yaml` to .sourceignore, commit it, and run the command again",
+        );
+    }
+    assert!(!sandbox.at(".capstan.yaml").exists());
+    sandbox.capstan(&["init"]).ended(0);
+    sandbox.write(".sourceignore", "/.capstan.yaml\n");
+    sandbox.repository.commit_all("settings are no manifest");
+    sandbox.capstan(&["init", "--write"]).ended(0);
 }

@@ -7,8 +7,10 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::sync::Arc;
 
 use capstan_git::{Checkout, CheckoutError};
+use capstan_model::file_change::FileChange;
 use capstan_model::tree::{EntryKind, RepoPath, Tree, TreeId};
 
+use capstan_ports::Workspace as _;
 use capstan_test_parts::repository::{TestRepository, git};
 
 fn path(text: &str) -> RepoPath {
@@ -247,6 +249,33 @@ fn what_a_sparse_checkout_leaves_out_is_still_there() {
         assert_eq!(folder_id(&tree, ""), repository.git(&["rev-parse", "HEAD^{tree}"]), "{index}");
         assert_eq!(text(&tree, "aws/v21.0.0/base/machinepool.yaml"), "spec:\n  replicas: 2\n");
     }
+}
+
+#[test]
+fn a_write_to_what_a_sparse_checkout_leaves_out_names_the_folder_to_add() {
+    let repository = fleet();
+    repository.commit_all("A fleet");
+    repository.git(&["sparse-checkout", "set", "--cone", "gauss"]);
+    let checkout = Checkout::open(Some(repository.path())).unwrap();
+    let change = |at: &str, before: &str| FileChange {
+        path: path(at),
+        before: Some(before.to_owned()),
+        after: Some("spec:\n  replicas: 3\n".to_owned()),
+    };
+    let left_out = change("aws/v21.0.0/base/machinepool.yaml", "spec:\n  replicas: 2\n");
+    let there = change("gauss/peu01/base/cluster.yaml", "kind: Cluster\n");
+    let refused = checkout.write(&[there.clone(), left_out.clone()]).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "aws/v21.0.0/base/machinepool.yaml: is outside of the sparse checkout, so it is not on disk; nothing was written. Run `git sparse-checkout add aws/v21.0.0/base`, and the command again"
+    );
+    checkout.write(&[there]).unwrap();
+    repository.git(&["sparse-checkout", "add", "aws/v21.0.0/base"]);
+    checkout.write(&[left_out]).unwrap();
+    assert_eq!(
+        fs::read_to_string(repository.at("aws/v21.0.0/base/machinepool.yaml")).unwrap(),
+        "spec:\n  replicas: 3\n"
+    );
 }
 
 #[test]

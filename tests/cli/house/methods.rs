@@ -1,6 +1,6 @@
 //! Methods of one type call those in other files of it in one direction: an arrow that no import shows.
 //!
-//! Calls within macros are not seen, nor those by the name of the type (`Self::x(…)`).
+//! A call is `self.x(…)`, `Self::x(…)`, or one by the name of the type. Calls within macros are not seen.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -68,6 +68,17 @@ impl<'ast> Visit<'ast> for Methods {
         self.called.extend(self.of.clone().filter(|_| is_own).map(|of| (of, method)));
         syn::visit::visit_expr_method_call(self, call);
     }
+
+    /// `Self::x`, called here or handed on as a function.
+    fn visit_expr_path(&mut self, named: &'ast syn::ExprPath) {
+        let parts: Vec<String> = named.path.segments.iter().map(|part| part.ident.to_string()).collect();
+        if let (Some(of), [kind, method]) = (&self.of, parts.as_slice())
+            && (kind == "Self" || kind == of)
+        {
+            self.called.insert((of.clone(), method.clone()));
+        }
+        syn::visit::visit_expr_path(self, named);
+    }
 }
 
 /// The types of which files call one another in a circle, and how many files do.
@@ -118,6 +129,11 @@ fn the_test_sees_circles_of_methods() {
     let leaf = ("b", "impl Run<'_> { async fn b(&self) { self.c(); } fn c(&self) {} }");
     assert_eq!(seen(&[there, back]), BTreeMap::from([("Run".to_owned(), 2)]));
     assert!(seen(&[there, leaf]).is_empty());
+    // By the name of the type, and as a value.
+    for back in ["Self::a(x);", "Run::a(x);", "x.map(Self::a);"] {
+        let back = format!("impl Run<'_> {{ async fn b(&self) {{ {back} }} }}");
+        assert_eq!(seen(&[there, ("b", &back)]), BTreeMap::from([("Run".to_owned(), 2)]), "{back}");
+    }
     // Another type's method of that name is another one.
     assert!(
         seen(&[there, ("b", "impl Run<'_> { fn b(self) {} } impl Other { fn c(self) { self.a(); } }")])

@@ -148,11 +148,14 @@ async fn a_template_that_lives_under_its_name_in_git_keeps_it() {
 /// A default of v1beta2 that v1beta1 did not have: a template that was written in v1beta1 lacks it.
 #[tokio::test]
 async fn a_template_of_an_older_version_keeps_its_name_though_the_newer_one_has_another_default() {
-    for (written_in, image, is_kept) in [
-        ("v1beta1", "one", true),
+    let (mutable, immutable) = (false, true);
+    for (written_in, image, webhook, is_kept) in [
+        ("v1beta1", "one", mutable, true),
         // Nobody wrote it in another version: what it lacks, somebody took out.
-        ("v1beta2", "one", false),
-        ("v1beta1", "two", false),
+        ("v1beta2", "one", mutable, false),
+        ("v1beta1", "two", mutable, false),
+        // The default of the newer version is a change to the webhook, which refuses it: a new template takes its place.
+        ("v1beta1", "one", immutable, false),
     ] {
         let world = World::new();
         with_machines(&world, "v1.34.3", image);
@@ -168,9 +171,17 @@ async fn a_template_of_an_older_version_keeps_its_name_though_the_newer_one_has_
                 object["spec"]["template"]["spec"]["size"] = json!("small");
             }
         });
+        if webhook == immutable {
+            world.live.webhook(|before, object| {
+                let before = before.filter(|_| object["kind"] == "DevMachineTemplate")?;
+                let changes = before["spec"]["template"]["spec"] != object["spec"]["template"]["spec"];
+                changes.then(|| (422, "DevMachineTemplate spec.template.spec field is immutable".to_owned()))
+            });
+        }
         world.fleet.lock().unwrap().spec.guards.adopt = Adopt::Take;
-        world.reconcile("gauss/peu01").await;
-        assert_eq!(infrastructure(&world) == "peu01-cp", is_kept, "{written_in} {image}");
+        let outcome = world.reconcile("gauss/peu01").await;
+        assert!(matches!(outcome.ended, ReconcileEnd::Applied), "{:?}", outcome.ended);
+        assert_eq!(infrastructure(&world) == "peu01-cp", is_kept, "{written_in} {image} {webhook}");
     }
 }
 

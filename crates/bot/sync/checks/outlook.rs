@@ -47,14 +47,14 @@ impl Outlooks<'_> {
         let settings = judging.settings;
         let providers = changed.iter().map(|changed| changed.release.provider()).collect();
         let all = self.clusters_at(&comparison.after, settings).await?;
-        let looked_at = planned_clusters(&all, judging.plans, &providers, settings);
+        let examined = planned_clusters(&all, judging.plans, &providers, settings);
         let under = (settings, supplies);
-        let plans = match self.plans_of(&comparison.after, judging, under, &looked_at).await? {
+        let plans = match self.plans_of(&comparison.after, judging, under, &examined).await? {
             Ok(plans) => plans,
             Err(why) => return Ok(Err(why)),
         };
         let before = match removes_releases(changed) {
-            true => self.plans_of(&comparison.before, judging, under, &looked_at).await?.ok(),
+            true => self.plans_of(&comparison.before, judging, under, &examined).await?.ok(),
             false => None,
         };
         Ok(Ok(release_outlook(changed, (&plans, before.as_ref()), all.len(), settings)))
@@ -72,15 +72,15 @@ impl Outlooks<'_> {
         let (tree, old) = (&comparison.after, judging.settings);
         let (before, after) = (self.clusters_at(tree, old).await?, self.clusters_at(tree, new).await?);
         let both: BTreeSet<ClusterId> = before.intersection(&after).cloned().collect();
-        let looked_at = planned_clusters(&both, judging.plans, &BTreeSet::new(), old);
-        let under_old = self.plans_of(tree, judging, (old, supplies), &looked_at).await?;
-        let under_new = self.plans_of(tree, judging, (new, supplies), &looked_at).await?;
+        let examined = planned_clusters(&both, judging.plans, &BTreeSet::new(), old);
+        let under_old = self.plans_of(tree, judging, (old, supplies), &examined).await?;
+        let under_new = self.plans_of(tree, judging, (new, supplies), &examined).await?;
         Ok(match (&under_old, &under_new) {
             (Ok(under_old), Ok(under_new)) => Ok(settings_outlook(BothSettings {
                 settings: [old, new],
                 clusters: [&before, &after],
                 plans: [under_old, under_new],
-                looked_at: looked_at.len(),
+                examined: examined.len(),
             })),
             (Err(why), _) | (_, Err(why)) => Err(why.clone()),
         })

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::proof::kustomization_of;
 use super::{MoveFacts, Moving, in_words};
 use crate::onboarding::appliers::excludes;
+use crate::onboarding::sources::Origin;
 use crate::onboarding::survey::{Applies, Depth, FolderReading, Who, has_wildcards};
 use crate::settings::Glob;
 use capstan_kustomize::render::is_kustomization;
@@ -51,6 +52,7 @@ pub(super) fn look(facts: &MoveFacts<'_>, moving: &mut Moving) {
         }
     }
     look_at_ignored(facts, moving);
+    look_at_sparse_sources(facts, moving);
 }
 
 /// The folders that files leave or arrive in, or in which one changes; and the folders around them.
@@ -284,6 +286,25 @@ fn look_at_ignored(facts: &MoveFacts<'_>, moving: &mut Moving) {
             place,
             "Flux leaves out what this pattern matches, and it may match a new folder of a cluster and not the one around it: write it so that it names no folder at that depth, or move the clusters by hand",
         );
+    }
+}
+
+/// A source of Flux that takes some folders alone must take both a file and where it moves, or neither.
+fn look_at_sparse_sources(facts: &MoveFacts<'_>, moving: &mut Moving) {
+    let own = facts.survey.git_sources.iter().filter(|source| source.origin(facts.own) != Origin::Another);
+    for source in own.filter(|source| source.is_sparse()) {
+        let ways = moving.moves.iter().flat_map(|(from, targets)| targets.iter().map(move |to| (from, to)));
+        let Some((from, to)) = ways
+            .into_iter()
+            .find(|(from, to)| source.takes(from) != source.takes(to))
+            .map(|(from, to)| (from.clone(), to.clone()))
+        else {
+            continue;
+        };
+        let message = format!(
+            "this GitRepository of Flux takes only the folders of its `sparseCheckout`: it would take one of {from} and {to} alone, where the file is and where it would move. Name a folder there that holds both, commit that, and run the command again"
+        );
+        moving.refuse(source.place.clone(), message);
     }
 }
 

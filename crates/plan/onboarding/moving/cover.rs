@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::appliers::around;
 use super::proof::kustomization_of;
 use super::{MoveFacts, Moving, in_words};
-use crate::onboarding::sources::Origin;
+use crate::onboarding::sources::{GitSource, Origin};
 use crate::onboarding::survey::{Applies, Depth, FolderReading, Who, has_wildcards};
 use capstan_kustomize::render::INCLUDE_FIELDS;
 use capstan_model::finding::Place;
@@ -48,6 +48,15 @@ pub(super) fn look(facts: &MoveFacts<'_>, moving: &mut Moving) {
         }
     }
     for (folder, file) in open {
+        if let Some(source) = cover.sparse_source(&folder) {
+            let message = format!(
+                "the GitRepository at {} takes only the folders of its `sparseCheckout`, which does not name {}, so nothing shows that Flux applies the clusters that move down: add the folder there, commit that, and run the command again. If you know that all that applies it takes its subfolders, run `capstan init --write --move --applied-below`",
+                source.place,
+                in_words(&folder)
+            );
+            moving.refuse(Place::whole(file), message);
+            continue;
+        }
         let message = format!(
             "nothing in this repository shows that what applies {} takes its subfolders, too, and if it does not, it deletes the clusters that move down: commit the Flux Kustomization of this folder and its GitRepository, or its Argo CD Application with `directory: {{recurse: true}}`, first. The URL of its source must be a remote of this checkout (`git remote -v`). If you know that all that applies it takes its subfolders, run `capstan init --write --move --applied-below`",
             in_words(&folder)
@@ -84,6 +93,7 @@ impl<'f> Cover<'f> {
             Who::Flux(apply) if apply.from_git => {
                 // Flux builds a kustomization instead of what is below it.
                 self.is_plain_between(folder, &apply.path)
+                    && self.facts.survey.takes(applies, folder)
                     && kustomization_of(self.facts.tree, folder).is_none()
             }
             Who::Flux(_) => false,
@@ -92,6 +102,15 @@ impl<'f> Cover<'f> {
                 *depth == Depth::Below && application_paths(&applies.who).iter().any(is_around)
             }
         })
+    }
+
+    /// The source that leaves a folder out, of an object of Flux that would take all that is below it.
+    fn sparse_source(&self, folder: &RepoPath) -> Option<&'f GitSource> {
+        let all = self.applies.iter().filter(|applies| {
+            matches!(&applies.who, Who::Flux(apply) if apply.from_git && self.is_plain_between(folder, &apply.path))
+        });
+        let sources = all.flat_map(|applies| applies.source.objects(&self.facts.survey.git_sources));
+        sources.into_iter().find(|source| !source.takes(folder))
     }
 
     /// Whether a kustomization names a file, and either is in its folder or applied itself.
@@ -113,7 +132,11 @@ impl<'f> Cover<'f> {
             return false;
         }
         let is_named = self.applies.iter().any(|applies| match &applies.who {
-            Who::Flux(apply) => apply.from_git && self.is_plain_between(folder, &apply.path),
+            Who::Flux(apply) => {
+                apply.from_git
+                    && self.is_plain_between(folder, &apply.path)
+                    && self.facts.survey.takes(applies, folder)
+            }
             Who::Argo { reading, .. } => {
                 *reading == FolderReading::Kustomized && application_paths(&applies.who).contains(folder)
             }

@@ -14,8 +14,10 @@
 mod appliers;
 mod cover;
 mod kustomizations;
+mod left_behind;
 mod owners;
 mod proof;
+mod settings_file;
 #[cfg(test)]
 mod tests;
 
@@ -24,12 +26,11 @@ use std::sync::Arc;
 
 use super::appliers::Appliers;
 use super::choose;
-use super::sources::{Origin, RepositoryAddresses};
-use super::survey::{Survey, Who, chart_around};
+use super::sources::RepositoryAddresses;
+use super::survey::{Survey, chart_around};
 use super::units::{Units, example, units};
 use crate::layout::{Layout, discover, is_name};
-use crate::settings::{REPOSITORY_FILE, RepositorySettings};
-use appliers::IGNORED_BY_FLUX;
+use crate::settings::RepositorySettings;
 use capstan_kustomize::render::is_kustomization;
 use capstan_model::file_change::FileChange;
 use capstan_model::finding::{FileError, Place, rules};
@@ -37,9 +38,12 @@ use capstan_model::tree::{EntryKind, RepoPath, Tree, TreeEntry, is_manifest};
 use capstan_yaml::comments::document_parts;
 use capstan_yaml::manifest::objects;
 use capstan_yaml::{Document, YamlFile, same_meaning};
+use left_behind::LeavingCluster;
 use owners::{Belonging, Owned, Resident, settle};
+use settings_file::taken_for_a_manifest;
 
 pub use proof::differences;
+pub use settings_file::settings_in_the_way;
 
 /// The folder into whose folders the clusters of the repository's root go.
 const FOLDER_OF_ROOT: &str = "clusters";
@@ -63,6 +67,8 @@ pub struct Moving {
     pub refused: Vec<FileError>,
     /// What has to come to the same objects before and after: kustomizations, and folders that are applied as they are.
     rendered: BTreeSet<RepoPath>,
+    /// The clusters that move, as the objects elsewhere name them.
+    leaving: Vec<LeavingCluster>,
 }
 
 /// Whether what applies a folder takes its subfolders, too.
@@ -86,6 +92,7 @@ pub fn plan_moves(tree: &dyn Tree, own: &RepositoryAddresses, applied_below: App
     for folder in facts.units.crowded.keys() {
         moving.move_out_of(&facts, folder);
     }
+    left_behind::look(&facts, &mut moving);
     kustomizations::follow(&facts, &mut moving);
     appliers::look(&facts, &mut moving);
     if applied_below == AppliedBelow::Shown {
@@ -95,7 +102,9 @@ pub fn plan_moves(tree: &dyn Tree, own: &RepositoryAddresses, applied_below: App
     moving.refuse_shared_homes();
     moving.refuse_charts(tree);
     moving.refuse_executables(tree);
-    moving.refuse_settings(&facts);
+    if !moving.moves.is_empty() {
+        moving.refused.extend(taken_for_a_manifest(tree, &facts.survey, own));
+    }
     moving.refuse_obstacles(tree);
     moving.refuse_unread_files(&facts);
     if moving.moves.is_empty() {
@@ -275,6 +284,12 @@ impl Moving {
                 self.refuse_arrival(facts, &home, name, is_own);
             }
         }
+        for root in all.iter().filter(|object| roots.contains(&object.place)) {
+            let Resident { name, namespace } = root.resident();
+            let Some(home) = own_folder(folder, &name) else { continue };
+            let cluster = LeavingCluster { name, namespace, names: root.names(), from: folder.clone(), home };
+            self.leaving.push(cluster);
+        }
         self.clusters.extend(homes);
         self.rendered.insert(folder.clone());
     }
@@ -421,31 +436,6 @@ impl Moving {
         for path in self.moves.keys().filter(is_one).cloned().collect::<Vec<_>>() {
             let message = "this file is executable, and the new one would not be: a manifest need not be (`git update-index --chmod=-x`), or move the clusters by hand";
             self.refuse(Place::whole(path), message);
-        }
-    }
-
-    /// Flux takes each file of a folder without a kustomization for a manifest, the new settings too.
-    fn refuse_settings(&mut self, facts: &MoveFacts<'_>) {
-        let root = RepoPath::root();
-        let entry = |path: &str| RepoPath::parse(path).ok().and_then(|path| facts.tree.entry(&path));
-        let ignored =
-            entry(IGNORED_BY_FLUX).and_then(|entry| facts.tree.read(entry).ok()).unwrap_or_default();
-        let ignored = String::from_utf8_lossy(&ignored);
-        if self.moves.is_empty()
-            || entry(REPOSITORY_FILE).is_some()
-            || proof::kustomization_of(facts.tree, &root).is_some()
-            || ignored.lines().any(|line| line.trim() == REPOSITORY_FILE)
-        {
-            return;
-        }
-        for applies in &facts.survey.applies {
-            let is_of_root = matches!(&applies.who, Who::Flux(apply) if apply.from_git && apply.path == root);
-            if is_of_root && facts.survey.origin(applies, facts.own) != Origin::Another {
-                let message = format!(
-                    "this Kustomization of Flux applies every manifest below the repository's root, and would fail on {REPOSITORY_FILE}, which has no kind: add the line `{REPOSITORY_FILE}` to {IGNORED_BY_FLUX}, commit it, and run the command again"
-                );
-                self.refuse(applies.place.clone(), message);
-            }
         }
     }
 

@@ -10,13 +10,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::onboarding::survey::CLUSTER_LABEL;
 use capstan_model::finding::Place;
 use capstan_model::kinds::naming::{self, Meaning};
 use capstan_model::kinds::{KindRole, is_cluster_api, role};
 use capstan_yaml::manifest::group_and_kind;
 use capstan_yaml::{Node, NodeKind};
-
-const CLUSTER_LABEL: &str = "cluster.x-k8s.io/cluster-name";
 
 /// A cluster of the folder.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -83,6 +82,13 @@ impl<'n> Owned<'n> {
         Resident { name: self.name.to_owned(), namespace: self.namespace.map(str::to_owned) }
     }
 
+    /// What it names: kinds and names, and namespaces where it says them.
+    pub(super) fn names(&self) -> Vec<(String, String, Option<String>)> {
+        let named = names_of(self).into_iter();
+        let namespace = |named: &NamedObject<'_>| named.namespace.or(self.namespace).map(str::to_owned);
+        named.map(|named| (named.kind.to_owned(), named.name.to_owned(), namespace(&named))).collect()
+    }
+
     /// Whether it has no meaning without a cluster.
     const fn needs_a_cluster(&self) -> bool {
         matches!(
@@ -146,7 +152,7 @@ impl<'n> Owned<'n> {
 }
 
 /// Two namespaces may be the same one: what says none may be anywhere.
-fn fits(one: Option<&str>, other: Option<&str>) -> bool {
+pub(super) fn fits(one: Option<&str>, other: Option<&str>) -> bool {
     match (one, other) {
         (Some(one), Some(other)) => one == other,
         _ => true,

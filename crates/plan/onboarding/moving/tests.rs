@@ -1178,3 +1178,109 @@ fn an_executable_manifest_stays() {
         ]
     );
 }
+
+/// Machines that are not part of the folder's move, wherever they are.
+#[test]
+fn machines_that_would_stay_behind_are_named() {
+    let clusters = [("fleet/a.yaml", cluster("a")), ("fleet/b.yaml", cluster("b"))];
+    let workers = named(WORKERS, "a");
+    let with = |more: &[(&'static str, String)]| refused(&[&clusters[..], more].concat());
+    let said = |place: &str, entry: &str| {
+        format!(
+            "{place}: MachineDeployment a-md-0 belongs to the cluster `a`, which would move to fleet/a without it: move this file{entry} to fleet first, so that it moves too, or move the cluster by hand"
+        )
+    };
+    let kustomized = |folder: &str| {
+        let listed = kustomization("resources: [md.yaml]\n");
+        [(format!("{folder}/md.yaml"), workers.clone()), (format!("{folder}/kustomization.yaml"), listed)]
+    };
+    for folder in ["fleet/workers", "fleet/x/z", "elsewhere/x"] {
+        let files = kustomized(folder);
+        let files: Vec<(&str, String)> =
+            files.iter().map(|(path, text)| (path.as_str(), text.clone())).collect();
+        let all = [&clusters.clone().map(|(path, text)| (path as &str, text))[..], &files].concat();
+        let entry = format!(" with its entry in {folder}/kustomization.yaml");
+        assert_eq!(refused(&all), [said(&format!("{folder}/md.yaml:1:1"), &entry)]);
+    }
+    for place in ["fleet/.workers/md.yaml", "workers/md.yaml", "md.yaml"] {
+        assert_eq!(with(&[(place, format!("---\n{workers}"))]), [said(&format!("{place}:2:1"), "")]);
+    }
+    // Below the folder they move; in the cluster's own folder they are there already.
+    for place in ["fleet/x/md.yaml", "fleet/a/md.yaml"] {
+        assert_eq!(disproved(&[&clusters[..], &[(place, workers.clone())]].concat()), [""; 0], "{place}");
+    }
+    // A label says it too, and the cluster names its control plane.
+    let labelled = "apiVersion: controlplane.cluster.x-k8s.io/v1beta1\nkind: KubeadmControlPlane\nmetadata:\n  name: cp\n";
+    let label = "  labels: {cluster.x-k8s.io/cluster-name: b}\n";
+    let told = with(&[("cp/cp.yaml", format!("{labelled}{label}"))]);
+    assert!(
+        told.len() == 1 && told[0].contains("KubeadmControlPlane cp belongs to the cluster `b`"),
+        "{told:?}"
+    );
+    let named_there = cluster("a") + "spec:\n  controlPlaneRef: {kind: KubeadmControlPlane, name: cp}\n";
+    let of_reference =
+        [("fleet/a.yaml", named_there), clusters[1].clone(), ("cp/cp.yaml", labelled.to_owned())];
+    let told = refused(&of_reference);
+    assert!(told.len() == 1 && told[0].starts_with("cp/cp.yaml:1:1: KubeadmControlPlane cp"), "{told:?}");
+}
+
+#[test]
+fn machines_of_other_clusters_and_examples_stay_where_they_are() {
+    let elsewhere = cluster("a").replace("metadata:\n", "metadata:\n  namespace: other\n");
+    let of_other = named(WORKERS, "a").replace("metadata:\n", "metadata:\n  namespace: other\n");
+    let here = |name: &str| cluster(name).replace("metadata:\n", "metadata:\n  namespace: here\n");
+    for more in [
+        // A cluster of that name is beside them.
+        vec![("staging/a/cluster.yaml", cluster("a")), ("staging/a/md.yaml", named(WORKERS, "a"))],
+        vec![("other/cluster.yaml", elsewhere), ("workers/md.yaml", of_other)],
+        vec![("docs/md.yaml", named(WORKERS, "a"))],
+        vec![("aws/v1.0.0/base/md.yaml", named(WORKERS, "a"))],
+        vec![("workers/md.yaml", named(WORKERS, "c"))],
+    ] {
+        let files = [&[("fleet/a.yaml", here("a")), ("fleet/b.yaml", here("b"))][..], &more].concat();
+        assert_eq!(disproved(&files), [""; 0], "{more:?}");
+    }
+}
+
+/// A `GitRepository` of Flux that takes only some folders.
+#[test]
+fn a_source_that_takes_some_folders_has_to_take_the_new_ones() {
+    let source = |folders: &str| {
+        let (path, text) = git_repository("https://git.example.com/acme/fleet");
+        (path, text.replace("acme/fleet}", &format!("acme/fleet, sparseCheckout: [{folders}]}}")))
+    };
+    let told = |folders: &str, more: &[(&'static str, String)]| {
+        let files = [
+            ("fleet/a.yaml", cluster("a")),
+            ("fleet/b.yaml", cluster("b")),
+            ("flux/fleet.yaml", flux("fleet", "./fleet", "")),
+            source(folders),
+        ];
+        shown(&[&files[..], more].concat())
+    };
+    assert_eq!(told("fleet", &[]), [""; 0]);
+    assert_eq!(told("./fleet/, other", &[]), [""; 0]);
+    assert_eq!(
+        told("other", &[]),
+        [
+            "fleet/a.yaml: the GitRepository at flux/source.yaml:1:1 takes only the folders of its `sparseCheckout`, which does not name fleet, so nothing shows that Flux applies the clusters that move down: add the folder there, commit that, and run the command again. If you know that all that applies it takes its subfolders, run `capstan init --write --move --applied-below`"
+        ]
+    );
+    // It would begin to take one of the clusters.
+    let told = told("fleet/b", &[]);
+    assert_eq!(
+        told[1..],
+        [
+            "flux/source.yaml:1:1: this GitRepository of Flux takes only the folders of its `sparseCheckout`: it would take one of fleet/b.yaml and fleet/b/b.yaml alone, where the file is and where it would move. Name a folder there that holds both, commit that, and run the command again"
+        ]
+    );
+    // The root's own files are not in it, so nothing takes the settings for a manifest.
+    let files = [
+        ("fleet/a.yaml", cluster("a")),
+        ("fleet/b.yaml", cluster("b")),
+        ("flux/all.yaml", flux("all", "./", "")),
+    ];
+    let of = |more: (&'static str, String)| refusal_lines(&moved(&[&files[..], &[more]].concat()).0);
+    assert_eq!(of(source("fleet")), [""; 0]);
+    assert_eq!(of(git_repository("https://git.example.com/acme/fleet")).len(), 1);
+}

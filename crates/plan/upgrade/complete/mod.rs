@@ -57,7 +57,7 @@ pub(super) struct Completed<'c, 'a> {
 pub(super) fn incomplete(completed: &Completed<'_, '_>) -> Vec<Finding> {
     let Some(after) = completed.after() else { return Vec::new() };
     let after = Results::of(after.as_ref().unwrap_or(completed.work.input.base));
-    let check = CompletenessCheck { upgrade: completed, told: ReportedObjects::of(completed) };
+    let check = CompletenessCheck { upgrade: completed, reported: ReportedObjects::of(completed) };
     let mut findings = Vec::new();
     for object in 0..completed.work.input.base.objects.len() {
         check.object(object, &after, &mut findings);
@@ -131,7 +131,7 @@ impl<'c> ReportedObjects<'c> {
 /// The check of an upgrade, and what is looked up on the way.
 struct CompletenessCheck<'c, 'a> {
     upgrade: &'c Completed<'c, 'a>,
-    told: ReportedObjects<'c>,
+    reported: ReportedObjects<'c>,
 }
 
 impl Completed<'_, '_> {
@@ -256,8 +256,8 @@ impl<'a> CompletenessCheck<'_, 'a> {
             knows_old: self.upgrade.work.old.is_some(),
             partial,
             owners: self.owners(id),
-            conflicts: self.told.conflicts.get(id).cloned().unwrap_or_default(),
-            named: self.told.named.get(id).cloned().unwrap_or_default(),
+            conflicts: self.reported.conflicts.get(id).cloned().unwrap_or_default(),
+            named: self.reported.named.get(id).cloned().unwrap_or_default(),
             is_kustomization: id.kind == kustomization::KIND && id.group == kustomization::GROUP,
             lacks: Vec::new(),
         }
@@ -279,9 +279,9 @@ impl<'a> CompletenessCheck<'_, 'a> {
     /// The release drops a whole object that is still in the result.
     fn dropped(&self, object: usize, result: Option<&Node>, findings: &mut Vec<Finding>) {
         let id = &self.upgrade.work.input.base.objects[object].id;
-        let told = self.upgrade.staying.contains(object)
+        let reported = self.upgrade.staying.contains(object)
             || self.comparison(id, false).is_reported(&FieldPath::root());
-        if let (Some(result), false) = (result, told) {
+        if let (Some(result), false) = (result, reported) {
             let lack = Lack { path: FieldPath::root(), wanted: None, found: Some(result.clone()) };
             findings.push(self.finding(object, lack));
         }

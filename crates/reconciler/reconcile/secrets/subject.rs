@@ -28,7 +28,7 @@ pub(super) struct VaultSecretSubject {
     pub(super) spec: Result<VaultSecretSpec, String>,
     /// What will be said; begins as what was said last.
     pub(super) status: VaultSecretStatus,
-    /// What stands there.
+    /// The status there.
     written: VaultSecretStatus,
 }
 

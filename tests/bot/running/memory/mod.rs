@@ -287,6 +287,7 @@ impl World {
             sidebar: Sidebar::default(),
             created_at: jiff::Timestamp::from_second(state.now).unwrap(),
             closed_at: None,
+            merged_by: None,
             html_url: String::new(),
             node_id: number.to_string(),
         };

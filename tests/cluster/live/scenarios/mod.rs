@@ -18,7 +18,7 @@ use super::town::Town;
 pub(super) struct Scenario {
     /// Its name, and the cluster's.
     pub(super) name: &'static str,
-    /// What is told.
+    /// What the scenario shows.
     pub(super) title: &'static str,
     /// Whether the cluster is there from the start.
     pub(super) cluster: Cluster,
