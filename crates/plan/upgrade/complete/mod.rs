@@ -20,7 +20,7 @@ use std::collections::HashMap;
 use self::fields::{FieldComparison, Four, Lack};
 use super::model::Conflict;
 use super::redact::{Shown, hide_in};
-use super::rotation::Rotated;
+use super::retarget::Rotated;
 use super::staying::Staying;
 use crate::merge::cluster_objects::Base;
 use crate::merge::knowledge::{Knowledge, MergedField};
