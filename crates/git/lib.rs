@@ -21,6 +21,7 @@ mod mirror;
 mod mirror_limits;
 mod mirror_lock;
 mod objects;
+mod opened_mirror;
 mod packs;
 mod remote;
 mod stored_trees;

@@ -9,6 +9,7 @@
 //!
 //! [U5a]: crate::upgrade#u5a
 
+mod differences;
 mod fields;
 mod lists;
 #[cfg(test)]
@@ -17,7 +18,8 @@ mod tests;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use self::fields::{FieldComparison, Four, Lack};
+use self::differences::{FieldComparison, Lack};
+use self::lists::Four;
 use super::model::Conflict;
 use super::redact::{Shown, hide_in};
 use super::retarget::Rotated;
