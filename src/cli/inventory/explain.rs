@@ -14,7 +14,8 @@ use serde_json::{Value, json};
 
 use super::super::arguments::{InventoryExplain, InventoryUses};
 use super::super::{CommandFailure, CommandOutcome, Format, output};
-use super::{OpenedInventory, complain, explained, id, named, origin, place, print_value, refused};
+use super::opened::{OpenedInventory, named, refused};
+use super::printed::{complain, explained, id, origin, place, print_value};
 
 pub(super) fn explain_one(
     opened: OpenedInventory<'_>,
