@@ -75,7 +75,7 @@ pub(super) fn private_key(
 }
 
 pub(super) fn webhook_secrets(
-    sources: &Sources,
+    sources: &SettingSources,
     environment: Environment<'_>,
 ) -> Result<Vec<SecretString>, String> {
     let secret = sources.secret(

@@ -31,7 +31,7 @@ pub(super) fn state_path(
     }
 }
 
-pub(super) fn state_dir(sources: &Sources, environment: Environment<'_>) -> Result<PathBuf, String> {
+pub(super) fn state_dir(sources: &SettingSources, environment: Environment<'_>) -> Result<PathBuf, String> {
     let (path, origin) = state_path(sources, environment)?;
     make_private_folder(&path).map_err(|error| {
         format!(
@@ -42,7 +42,7 @@ pub(super) fn state_dir(sources: &Sources, environment: Environment<'_>) -> Resu
 }
 
 /// The key that seals what the database holds, and authenticates decisions beside the App's.
-pub(super) fn key(sources: &Sources, state_dir: &Path) -> Result<SecretString, String> {
+pub(super) fn key(sources: &SettingSources, state_dir: &Path) -> Result<SecretString, String> {
     match sources.setting("key-file") {
         Some(setting) => given_key(&setting.path()).map_err(|why| format!("{}: {why}", setting.named())),
         None => kept_or_made_key(&state_dir.join("capstan.key")).map_err(|why| {
