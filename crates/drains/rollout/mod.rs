@@ -4,10 +4,11 @@
 mod drain;
 mod groups;
 mod moves;
+mod progress;
 
 use std::collections::BTreeSet;
 
-use self::drain::Drain;
+use self::progress::{Drain, GroupProgress, LoosePods};
 use crate::budgets::{Budgets, PodState};
 use crate::placing::{Obstacle, Places, PodPlace};
 use crate::plan::{MachineGroup, Plan};
@@ -65,10 +66,10 @@ struct SimulatedRollout<'a> {
     pending: BTreeSet<u32>,
     /// Nodes of machines that leave.
     leaving: BTreeSet<u32>,
-    loose: moves::LoosePods,
+    loose: LoosePods,
     /// One pod of each DaemonSet.
     daemons: Vec<u32>,
-    groups: Vec<groups::GroupProgress>,
+    groups: Vec<GroupProgress>,
     drains: Vec<Drain<'a>>,
     work: u64,
 }
@@ -156,9 +157,9 @@ impl<'a> SimulatedRollout<'a> {
             on_nodes,
             pending,
             leaving: BTreeSet::new(),
-            loose: moves::LoosePods::default(),
+            loose: LoosePods::default(),
             daemons,
-            groups: vec![groups::GroupProgress::default(); plan.groups.len()],
+            groups: vec![GroupProgress::default(); plan.groups.len()],
             drains: Vec::new(),
             work: 0,
         };
