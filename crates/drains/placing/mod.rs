@@ -7,15 +7,16 @@ mod certainty;
 mod fit;
 mod loose;
 mod node_set;
+mod obstacle;
 mod shapes;
 mod terms;
 
 use crate::selector::{LabelIndex, index, number};
 use crate::workload::{HostPort, Workload, WorkloadNode};
 
-pub use self::fit::Obstacle;
 use self::loose::{Loose, WHOLE_NODE};
 pub use self::node_set::NodeSet;
+pub use self::obstacle::Obstacle;
 use self::shapes::{Shape, Shapes};
 use self::terms::{Domains, Term};
 

@@ -1,7 +1,7 @@
 //! One simulated rollout, in rounds. In a round each machine that leaves tries to evict its pods of the lowest order.
 //! Between two rounds evicted pods are gone, others take their places, and machines leave and come.
 
-mod drain;
+mod evictions;
 mod groups;
 mod moves;
 mod progress;
