@@ -32,7 +32,9 @@ use crate::effects::Effect;
 use crate::facts::{BranchNames, Facts, Gathered, Reporters, Scopes, TargetPlans};
 use crate::planned::PlannedRun;
 use crate::proposals::Outcome;
-use crate::requests::{AskedClusters, DashboardWrite, Ground, Request, RequestOrigin, RunDecisions};
+use crate::requests::{
+    AskedClusters, CommandAuthor, DashboardWrite, Ground, Request, RequestOrigin, RunDecisions,
+};
 
 pub(crate) const TODAY: Date = date(2026, 3, 2);
 pub(crate) const V21: &str = "aws/v21.0.0";
@@ -177,8 +179,8 @@ pub(crate) fn comment(comment: u64, by: &str, on: Option<&PullRequest>, text: &s
         verdicts: Some(0),
         node_id: String::new(),
     });
-    let place = (on.map_or(99, |pull| pull.number), on.cloned());
-    Request::new(origin, place, (by, now()), commands, (Right::Write, Hearing::Obeyed))
+    let given = CommandAuthor { by, at: now(), right: Right::Write, hearing: Hearing::Obeyed };
+    Request::new(origin, on.map_or(99, |pull| pull.number), on.cloned(), given, commands)
 }
 
 /// The request of a ticked box of the dashboard.

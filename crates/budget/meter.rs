@@ -98,8 +98,16 @@ impl Meter {
         if self.take_ahead(&account, &mut inner, priority, resource, cost) {
             return Ok(());
         }
-        let wish = larger(cost, AHEAD);
-        let grant = self.ask(counted_for, &account, &mut inner, (priority, resource), (cost, wish)).await?;
+        let ask = Ask {
+            priority,
+            resource,
+            cost,
+            wish: larger(cost, AHEAD),
+            holder: &self.holder,
+            seats: self.seats,
+            good_for_ms: i64::try_from(GOOD_FOR.as_millis()).unwrap_or(1_000),
+        };
+        let grant = self.ask(counted_for, &account, &mut inner, &ask).await?;
         let left = grant.cost.less(cost);
         inner.ahead.insert(resource, UnusedGrant { grant, left, priority });
         Ok(())
@@ -160,23 +168,14 @@ impl Meter {
         counted_for: &str,
         account: &Account,
         inner: &mut Inner,
-        (priority, resource): (Priority, RateResource),
-        (cost, wish): (Cost, Cost),
+        ask: &Ask<'_>,
     ) -> Result<Grant, Wait> {
         let heard = std::mem::take(&mut *account.heard.lock().unwrap_or_else(PoisonError::into_inner));
         let now = self.clock.now();
-        let is_over = |of: &RateResource, ahead: &UnusedGrant| *of == resource || ahead.grant.until <= now;
+        let is_over =
+            |of: &RateResource, ahead: &UnusedGrant| *of == ask.resource || ahead.grant.until <= now;
         let before: Vec<UnusedGrant> =
             inner.ahead.extract_if(.., |of, ahead| is_over(of, ahead)).map(|(_, ahead)| ahead).collect();
-        let ask = Ask {
-            priority,
-            resource,
-            cost,
-            wish,
-            holder: &self.holder,
-            seats: self.seats,
-            good_for_ms: i64::try_from(GOOD_FOR.as_millis()).unwrap_or(1_000),
-        };
         let decide = |ledger: &mut Ledger| {
             for (resource, seen) in &heard.primaries {
                 ledger.note_primary(*resource, *seen);
@@ -187,7 +186,7 @@ impl Meter {
             for ahead in &before {
                 ledger.give_back(&ahead.grant, ahead.left);
             }
-            ledger.ask(self.limits.as_ref(), self.clock.now(), &ask)
+            ledger.ask(self.limits.as_ref(), self.clock.now(), ask)
         };
         let mut pauses = RETRIES.build();
         loop {

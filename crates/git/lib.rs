@@ -22,6 +22,7 @@ mod mirror_limits;
 mod mirror_lock;
 mod objects;
 mod obstacles;
+mod opened_mirror;
 mod packs;
 mod remote;
 mod sparse_checkout;

@@ -12,7 +12,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use async_trait::async_trait;
@@ -28,11 +28,9 @@ use super::fetch::{Fetch, FetchFailure, folder_bytes};
 use super::mirror_limits::MirrorLimits;
 use super::mirror_lock::{clear_leftovers, disk, lock, make_private};
 use super::objects::{Objects, object_id};
+use super::opened_mirror::{OpenedMirror, REFERENCES};
 use super::trailers::read_trailers;
 use capstan_ports::{CommitTrailers, Mirror, MirrorError, MirrorShelf, Repository, Snapshot};
-
-/// Where the references of fetched commits stand.
-pub(super) const REFERENCES: &str = "refs/capstan/";
 
 /// Commits that are asked for in one fetch.
 const WANTED_AT_ONCE: usize = 32;
@@ -90,13 +88,10 @@ impl ListedCommits {
 pub(super) struct MirrorFolder {
     repository: u64,
     listed: Arc<ListedCommits>,
-    pub(super) folder: PathBuf,
+    pub(super) opened: OpenedMirror,
     pub(super) lock_file: PathBuf,
     /// Held during a whole fetch; readers of what is here do not wait for it.
     pub(super) writing: Mutex<()>,
-    pub(super) open: Mutex<Option<Arc<Objects>>>,
-    /// Databases that were opened before the present one; snapshots may still read through them.
-    pub(super) earlier: Mutex<Vec<Weak<Objects>>>,
     /// Whether somebody waits for the moment at which it may be tidied.
     pub(super) is_watched: AtomicBool,
 }
@@ -203,7 +198,7 @@ impl Mirror for Mirrors {
     async fn file(&self, repository: &Repository, blob: &BlobId) -> Result<Option<Arc<[u8]>>, MirrorError> {
         let shelf = Arc::clone(&self.shelf);
         let (id, blob) = (repository.id, blob.clone());
-        let find = move || Ok(shelf.place(id).open().and_then(|objects| objects.find_blob(&blob)));
+        let find = move || Ok(shelf.place(id).opened.open().and_then(|objects| objects.find_blob(&blob)));
         run_blocking(&self.shelf.folder, find).await
     }
 }
@@ -239,11 +234,9 @@ impl MirrorCache {
             Arc::new(MirrorFolder {
                 repository,
                 listed: Arc::clone(&self.listed),
-                folder: self.folder.join(format!("{repository}.git")),
+                opened: OpenedMirror::new(self.folder.join(format!("{repository}.git"))),
                 lock_file: self.folder.join(format!("{repository}.lock")),
                 writing: Mutex::default(),
-                open: Mutex::default(),
-                earlier: Mutex::default(),
                 is_watched: AtomicBool::default(),
             })
         });
@@ -264,13 +257,9 @@ impl MirrorCache {
         let place = self.place(repository);
         let _alone = place.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let _locked = lock(&place.lock_file, self.limits.fetch_timeout)?;
-        // Snapshots that are still read keep the files that they have open.
-        *place.open.lock().unwrap_or_else(PoisonError::into_inner) = None;
-        for folder in [
-            place.folder.clone(),
-            place.folder.with_extension("git.new"),
-            place.folder.with_extension("git.old"),
-        ] {
+        place.opened.replaced(|| ());
+        let folder = &place.opened.folder;
+        for folder in [folder.clone(), folder.with_extension("git.new"), folder.with_extension("git.old")] {
             remove(&folder).map_err(|failure| match failure {
                 Renewal::Disk(reason) => disk(&folder, reason),
                 Renewal::Fetch(failure) => disk(&folder, failure),
@@ -306,32 +295,36 @@ impl MirrorFolder {
         let id = object_id(commit.as_str())
             .ok_or_else(|| MirrorError::NoSuchCommit { url: url.to_owned(), commit: commit.clone() })?;
         let fetch = |repository: &gix::Repository| fetch_into(repository, url, access, &[id], limits);
-        if let Some(objects) = self.open().filter(|objects| !self.is_worn(objects, limits)) {
-            clear_leftovers(&self.folder);
-            let objects = self.with_fewer_packs(objects, limits.small_packs_at_work);
+        if let Some(objects) = self.opened.open().filter(|objects| !self.opened.is_worn(objects, limits)) {
+            clear_leftovers(&self.opened.folder);
+            let objects = self.opened.with_fewer_packs(objects, limits.small_packs_at_work);
             match objects.with(fetch) {
                 Ok(()) => {
                     let read = match self.read(commit)? {
                         Some(snapshot) => Some(snapshot),
-                        None => self.read_reopened(commit)?,
+                        None => {
+                            self.opened.reopen();
+                            self.read(commit)?
+                        }
                     };
                     if let Some(snapshot) = read {
                         return Ok(snapshot);
                     }
-                    tracing::warn!(mirror = %self.folder.display(), "the mirror is damaged and is recreated");
+                    tracing::warn!(mirror = %self.opened.folder.display(), "the mirror is damaged and is recreated");
                 }
                 Err(FetchFailure::Transfer(reason)) => {
-                    tracing::warn!(mirror = %self.folder.display(), reason, "a fetch failed; trying in a new mirror");
+                    tracing::warn!(mirror = %self.opened.folder.display(), reason, "a fetch failed; trying in a new mirror");
                 }
                 Err(failure) => return Err(explain_failure(failure, url, commit)),
             }
         }
         self.replace_mirror(fetch).map_err(|failure| match failure {
             Renewal::Fetch(failure) => explain_failure(failure, url, commit),
-            Renewal::Disk(reason) => disk(&self.folder, reason),
+            Renewal::Disk(reason) => disk(&self.opened.folder, reason),
         })?;
-        self.read(commit)?
-            .ok_or_else(|| disk(&self.folder, format!("commit {commit} was fetched but cannot be read")))
+        self.read(commit)?.ok_or_else(|| {
+            disk(&self.opened.folder, format!("commit {commit} was fetched but cannot be read"))
+        })
     }
 
     /// Fetches what is missing together, into an existing mirror. An error is left to the read that needs one
@@ -342,13 +335,13 @@ impl MirrorFolder {
         }
         let _alone = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let Ok(_locked) = lock(&self.lock_file, limits.fetch_timeout) else { return };
-        let Some(objects) = self.open().filter(|objects| !objects.is_damaged()) else { return };
+        let Some(objects) = self.opened.open().filter(|objects| !objects.is_damaged()) else { return };
         let missing = commits.iter().filter(|commit| self.find(commit).is_none());
         let missing: Vec<ObjectId> = missing.filter_map(|commit| object_id(commit.as_str())).collect();
         for some in missing.chunks(WANTED_AT_ONCE) {
             if let Err(failure) = objects.with(|repository| fetch_into(repository, url, access, some, limits))
             {
-                tracing::debug!(mirror = %self.folder.display(), reason = %failure, "commits are not fetched together");
+                tracing::debug!(mirror = %self.opened.folder.display(), reason = %failure, "commits are not fetched together");
                 return;
             }
         }
@@ -370,7 +363,7 @@ impl MirrorFolder {
                 return Err(MirrorError::TooLarge { commit: commit.clone(), reason });
             }
             Err(ListError::Broken(reason)) => {
-                tracing::warn!(mirror = %self.folder.display(), reason, "a commit cannot be read");
+                tracing::warn!(mirror = %self.opened.folder.display(), reason, "a commit cannot be read");
                 return Ok(None);
             }
         };
@@ -389,7 +382,7 @@ impl MirrorFolder {
 
     /// A commit that is here.
     fn find(&self, commit: &CommitId) -> Option<MirroredCommit> {
-        let objects = self.open().filter(|objects| !objects.is_damaged())?;
+        let objects = self.opened.open().filter(|objects| !objects.is_damaged())?;
         let (root, parents, trailers) = objects.with(|repository| {
             repository.try_find_reference(&format!("{REFERENCES}{commit}")).ok()??;
             let found = repository.find_commit(object_id(commit.as_str())?).ok()?;
@@ -401,38 +394,8 @@ impl MirrorFolder {
     }
 
     fn folder_by_tree(&self, tree: &TreeId) -> Option<Arc<dyn Tree>> {
-        let tree = CommitTree::list(self.open()?, object_id(tree.as_str())?, None).ok()??;
+        let tree = CommitTree::list(self.opened.open()?, object_id(tree.as_str())?, None).ok()??;
         Some(Arc::new(tree))
-    }
-
-    /// [`Self::read`] with a database that was opened just now. An open one has room for some thirty
-    /// packs more than it found (gix' table of packs does not grow), and each fetch brings a pack.
-    fn read_reopened(&self, commit: &CommitId) -> Result<Option<Snapshot>, MirrorError> {
-        let present = self.open.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let mut earlier = self.earlier.lock().unwrap_or_else(PoisonError::into_inner);
-        earlier.retain(|objects| objects.strong_count() > 0);
-        earlier.extend(present.as_ref().map(Arc::downgrade));
-        drop((earlier, present));
-        self.read(commit)
-    }
-
-    /// The mirror on disk, if there is one that opens.
-    pub(super) fn open(&self) -> Option<Arc<Objects>> {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_there = self.folder.exists();
-        if !is_there {
-            // Somebody deleted it.
-            *open = None;
-        }
-        if open.is_none() && is_there {
-            match open_isolated(&self.folder) {
-                Ok(repository) => *open = Some(Objects::new(repository)),
-                Err(error) => {
-                    tracing::warn!(mirror = %self.folder.display(), error = %with_causes(&error), "a mirror does not open");
-                }
-            }
-        }
-        open.clone()
     }
 
     /// Makes a new mirror beside the old one, fetches into it, and lets it take the old one's place.
@@ -440,7 +403,8 @@ impl MirrorFolder {
         &self,
         fetch: impl FnOnce(&gix::Repository) -> Result<(), FetchFailure>,
     ) -> Result<(), Renewal> {
-        let (new, old) = (self.folder.with_extension("git.new"), self.folder.with_extension("git.old"));
+        let (new, old) =
+            (self.opened.folder.with_extension("git.new"), self.opened.folder.with_extension("git.old"));
         remove(&new)?;
         remove(&old)?;
         let repository = gix::ThreadSafeRepository::init_opts(
@@ -457,14 +421,13 @@ impl MirrorFolder {
             return Err(Renewal::Fetch(failure));
         }
         drop(repository);
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let io = |error: io::Error| Renewal::Disk(error.to_string());
-        if self.folder.exists() {
-            fs::rename(&self.folder, &old).map_err(io)?;
-        }
-        fs::rename(&new, &self.folder).map_err(io)?;
-        *open = None;
-        drop(open);
+        self.opened.replaced(|| {
+            if self.opened.folder.exists() {
+                fs::rename(&self.opened.folder, &old).map_err(io)?;
+            }
+            fs::rename(&new, &self.opened.folder).map_err(io)
+        })?;
         remove(&old)
     }
 }
@@ -490,11 +453,6 @@ fn remove(folder: &Path) -> Result<(), Renewal> {
         }
         _ => Ok(()),
     }
-}
-
-/// Opens a mirror blind to the machine's and the user's Git configuration.
-pub(super) fn open_isolated(folder: &Path) -> Result<gix::ThreadSafeRepository, gix::Error> {
-    gix::open::Options::isolated().open_path_as_is(true).open(folder)
 }
 
 fn fetch_into(

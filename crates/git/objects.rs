@@ -1,5 +1,6 @@
 //! An object database that many threads may read.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -109,4 +110,9 @@ pub(super) fn entry_kind(mode: gix::objs::tree::EntryMode) -> Option<EntryKind> 
         Kind::Link => Some(EntryKind::Symlink),
         Kind::Commit => Some(EntryKind::Submodule),
     }
+}
+
+/// Opens a mirror blind to the machine's and the user's Git configuration.
+pub(super) fn open_isolated(folder: &Path) -> Result<gix::ThreadSafeRepository, gix::Error> {
+    gix::open::Options::isolated().open_path_as_is(true).open(folder)
 }

@@ -8,7 +8,7 @@ use capstan_model::tree::{Folder, StoredTree, Tree};
 use capstan_model::wording::with_causes;
 
 use super::commit_tree::{CommitTree, ListError};
-use super::mirror::open_isolated;
+use super::objects::open_isolated;
 use super::objects::{Objects, object_id};
 use capstan_fleet::planner::process::StoredTrees;
 

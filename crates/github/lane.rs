@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Semaphore;
 
+use super::limits::GitHubLimits;
+
 /// After so many calls in a row that were not answered, each of them repeated, nothing is asked for a while.
 const UNANSWERED: u32 = 3;
-/// For so long.
-const DOWN: Duration = Duration::from_secs(5);
 
 /// What all calls share that GitHub counts together: those of an installation, of a person, of the App.
 pub(super) struct Lane {
@@ -19,16 +19,17 @@ pub(super) struct Lane {
     quiet_until: Mutex<Option<Instant>>,
     /// How many calls in a row were not answered, and when the last of them ended.
     unanswered: Mutex<(u32, Option<Instant>)>,
+    rest_when_unanswered: Duration,
 }
 
 impl Lane {
-    /// A lane of so many calls at once.
-    pub(super) fn new(concurrent: usize) -> Self {
+    pub(super) fn within(limits: &GitHubLimits) -> Self {
         Self {
-            concurrent: Semaphore::new(concurrent),
+            concurrent: Semaphore::new(limits.concurrent),
             writes: Semaphore::new(1),
             quiet_until: Mutex::default(),
             unanswered: Mutex::default(),
+            rest_when_unanswered: limits.rest_when_unanswered,
         }
     }
 
@@ -44,7 +45,7 @@ impl Lane {
     /// Whether a call is useless now: so that a thousand calls that would each fail do not each wait.
     pub(super) fn is_down(&self) -> bool {
         let (times, last) = *self.unanswered.lock().unwrap_or_else(PoisonError::into_inner);
-        times >= UNANSWERED && last.is_some_and(|last| last.elapsed() < DOWN)
+        times >= UNANSWERED && last.is_some_and(|last| last.elapsed() < self.rest_when_unanswered)
     }
 
     pub(super) fn still_quiet(&self) -> Option<Duration> {
@@ -57,6 +58,25 @@ impl Lane {
         let mut quiet = self.quiet_until.lock().unwrap_or_else(PoisonError::into_inner);
         if quiet.is_none_or(|present| present < until) {
             *quiet = Some(until);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn after_three_calls_that_were_not_answered_nothing_is_asked_for_a_while() {
+        for (rest_when_unanswered, is_down) in [(Duration::from_secs(3_600), true), (Duration::ZERO, false)] {
+            let lane = Lane::within(&GitHubLimits { rest_when_unanswered, ..GitHubLimits::default() });
+            lane.was_unreachable();
+            lane.was_unreachable();
+            assert!(!lane.is_down());
+            lane.was_unreachable();
+            assert_eq!(lane.is_down(), is_down, "{rest_when_unanswered:?}");
+            lane.answered();
+            assert!(!lane.is_down());
         }
     }
 }

@@ -313,7 +313,7 @@ impl LayerState {
                 !matches!(known, CountedFor::Person(_)) || is_in_use || lane.still_quiet().is_some()
             });
         }
-        let lane = lanes.entry(counted_for).or_insert_with(|| Arc::new(Lane::new(self.limits.concurrent)));
+        let lane = lanes.entry(counted_for).or_insert_with(|| Arc::new(Lane::within(&self.limits)));
         Arc::clone(lane)
     }
 

@@ -14,6 +14,8 @@ pub struct GitHubLimits {
     pub retries: usize,
     /// The wait before the first repetition; doubled (with jitter) for each further one.
     pub first_retry_after: Duration,
+    /// After some calls in a row that were not answered, each of them repeated, nothing is asked for so long.
+    pub rest_when_unanswered: Duration,
     /// Calls under way at once, per installation.
     pub concurrent: usize,
     /// A larger answer is an error.
@@ -32,6 +34,7 @@ impl Default for GitHubLimits {
             timeout: Duration::from_secs(30),
             retries: 3,
             first_retry_after: Duration::from_millis(250),
+            rest_when_unanswered: Duration::from_secs(5),
             concurrent: 8,
             answer_bytes: 32 << 20,
             remembered_bytes: 16 << 20,

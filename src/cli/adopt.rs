@@ -8,9 +8,10 @@ use capstan_plan::merge::ReleaseFit;
 use serde_json::{Value, json};
 
 use super::arguments::Adopt;
+use super::context::Context;
 use super::harmless::line;
 use super::refusal::refusal;
-use super::{CommandFailure, CommandOutcome, Context, Format, output};
+use super::{CommandFailure, CommandOutcome, Format, output};
 use capstan_fleet::generator::{Inferred, Refused, infer_release};
 
 /// Releases that are shown of one cluster.

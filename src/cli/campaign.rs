@@ -15,8 +15,9 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::arguments::{Campaign, CampaignCommand};
+use super::context::Context;
 use super::progress::{self, say};
-use super::{CommandFailure, CommandOutcome, Context, Format, output, text};
+use super::{CommandFailure, CommandOutcome, Format, output, text};
 use capstan_budget::{Figures, RateLimit, RateLimits, Rehearsal};
 use capstan_fleet::generator::{Fleet, PlannedWithReasons, campaign_candidate, plan_each};
 use capstan_ports::{Clock as _, SystemClock};

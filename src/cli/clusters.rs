@@ -6,7 +6,8 @@ use capstan_model::target::TargetKind;
 use serde_json::{Value, json};
 
 use super::arguments::List;
-use super::{CommandFailure, CommandOutcome, Context, Format, output, progress, refusal, text};
+use super::context::Context;
+use super::{CommandFailure, CommandOutcome, Format, output, progress, refusal, text};
 use capstan_fleet::generator::{Refused, Summary, plan_each, summary};
 
 pub(super) fn run(context: &Context<'_>, command: &List) -> Result<CommandOutcome, CommandFailure> {

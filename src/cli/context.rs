@@ -11,9 +11,10 @@ use capstan_report::Refusal;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
+use super::opening::Open;
 use super::progress::say;
 use super::typed_release::{LIST, release};
-use super::{CommandFailure, Offline, Open, progress, typed};
+use super::{CommandFailure, Offline, progress, typed};
 use capstan_fleet::generator::{
     Fleet, PastRelease, PlannedWithReasons, has_release, missing_contents, missing_releases, plan_each,
     scopes_to_come,

@@ -12,9 +12,10 @@ use capstan_report::Refusal;
 use serde_json::{Value, json};
 
 use super::arguments::Create;
+use super::context::Context;
 use super::progress::say;
 use super::typed_release::release;
-use super::{ChangeFormat, CommandFailure, CommandOutcome, Context, output, text, typed};
+use super::{ChangeFormat, CommandFailure, CommandOutcome, output, text, typed};
 use capstan_fleet::generator::{Fleet, NotPossible, create_cluster};
 use capstan_ports::Workspace;
 

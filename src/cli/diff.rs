@@ -9,7 +9,8 @@ use capstan_report::Refusal;
 use serde_json::{Value, json};
 
 use super::arguments::Diff;
-use super::{CommandFailure, CommandOutcome, Context, Format, output, text, typed};
+use super::context::Context;
+use super::{CommandFailure, CommandOutcome, Format, output, text, typed};
 use capstan_fleet::generator::Fleet;
 
 pub(super) fn run(context: &Context<'_>, command: &Diff) -> Result<CommandOutcome, CommandFailure> {

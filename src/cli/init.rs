@@ -16,10 +16,11 @@ use capstan_report::Refusal;
 use serde_json::{Value, json};
 
 use super::arguments::Init;
+use super::context::Context;
 use super::context::today;
 use super::init_text::{FirstLook, InitOutcome, SettingsFile, in_words, reason};
 use super::progress::say;
-use super::{ChangeFormat, CommandFailure, CommandOutcome, Context, init_release, output};
+use super::{ChangeFormat, CommandFailure, CommandOutcome, init_release, output};
 use capstan_fleet::generator::{
     NoWatch, SettingsAfterMove, move_clusters, onboard, templates_alone, uncommitted,
 };

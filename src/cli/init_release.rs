@@ -6,8 +6,9 @@ use capstan_report::Refusal;
 use serde_json::{Value, json};
 
 use super::arguments::Init;
+use super::context::Context;
 use super::progress::say;
-use super::{ChangeFormat, CommandFailure, CommandOutcome, Context, output};
+use super::{ChangeFormat, CommandFailure, CommandOutcome, output};
 use capstan_fleet::generator::{FirstReleaseFailed, MadeRelease, first_release};
 
 impl From<FirstReleaseFailed> for CommandFailure {

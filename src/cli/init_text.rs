@@ -7,7 +7,8 @@ use capstan_plan::settings::REPOSITORY_FILE;
 use capstan_ports::Workspace;
 use capstan_report::{MOVE_COMMAND, first_release_command};
 
-use super::{CommandFailure, Context, text};
+use super::context::Context;
+use super::{CommandFailure, text};
 
 /// What was found, and what was done.
 pub(super) struct FirstLook {

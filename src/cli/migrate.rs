@@ -16,10 +16,11 @@ use capstan_plan::upgrade::Retarget;
 use capstan_report::Refusal;
 
 use super::arguments::Migrate;
+use super::context::Context;
 use super::harmless::harmless;
 use super::output::Elements;
 use super::plan::PlanOutput;
-use super::{CommandFailure, CommandOutcome, Context, PlanFormat, plan, progress, text};
+use super::{CommandFailure, CommandOutcome, PlanFormat, plan, progress, text};
 
 pub(super) fn run(context: &Context<'_>, command: &Migrate) -> Result<CommandOutcome, CommandFailure> {
     let workspace = context.workspace()?;

@@ -1,6 +1,6 @@
 //! Arguments and the subcommands that work on a checkout, offline; `providers fetch` alone asks hosts.
 //!
-//! Every command reads through a [`Workspace`], asks [`capstan_fleet::generator`], and prints. What is
+//! Every command reads through a [`capstan_ports::Workspace`], asks [`capstan_fleet::generator`], and prints. What is
 //! printed and the exit codes are a contract: 0 done; 1 failed; 2 wrong usage, or something named that
 //! does not exist; 3 done, but errors or blocking conflicts stand.
 //!
@@ -29,6 +29,7 @@ mod init_release;
 mod init_text;
 mod inventory;
 mod migrate;
+mod opening;
 mod output;
 mod overwriting;
 mod path;
@@ -46,7 +47,6 @@ mod typed_release;
 mod upgrade;
 mod validate;
 
-use std::path::Path;
 use std::process::ExitCode;
 
 pub use agents::run as run_agents;
@@ -60,25 +60,9 @@ pub use database::{database_failure, print_database_check, print_exported, print
 pub use demo::start_demo;
 pub use examples::{command, parse};
 pub use failure::{CommandFailure, CommandOutcome};
+pub use opening::{CliOutside, Connect, Open};
 
 use context::Context;
-
-use capstan_ports::{AllowedHosts, ComponentSource, FetchError, Workspace, WorkspaceError};
-
-/// How `main` opens the checkout around a directory.
-pub type Open<'a> = &'a dyn Fn(Option<&Path>) -> Result<Box<dyn Workspace>, WorkspaceError>;
-
-/// How `main` speaks to hosts that components come from.
-pub type Connect<'a> = &'a dyn Fn(AllowedHosts) -> Result<Box<dyn ComponentSource>, FetchError>;
-
-/// What `main` passes to commands.
-#[derive(Clone, Copy)]
-pub struct CliOutside<'a> {
-    /// Opens a checkout.
-    pub open: Open<'a>,
-    /// Connects to sources of components: `providers fetch` alone asks for it.
-    pub connect: Connect<'a>,
-}
 
 /// Runs one offline command and prints its result.
 pub fn run(arguments: &Offline, outside: CliOutside<'_>) -> ExitCode {

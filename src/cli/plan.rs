@@ -7,11 +7,12 @@ use capstan_plan::upgrade::{self, Explanation, Upgrade};
 use serde_json::Value;
 
 use super::arguments::Plan;
+use super::context::Context;
 use super::harmless::harmless;
 use super::output::Elements;
 use super::overwriting::Overwritten;
 use super::refusal::refusal;
-use super::{CommandFailure, CommandOutcome, Context, PlanFormat, explain, path, progress, text};
+use super::{CommandFailure, CommandOutcome, PlanFormat, explain, path, progress, text};
 use capstan_fleet::generator::{
     Planned, PlannedWithReasons, Refused, UpgradeWithReasons, plan_each, plan_values,
 };

@@ -4,8 +4,9 @@ use capstan_plan::release::Release;
 use serde_json::{Value, json};
 
 use super::arguments::List;
+use super::context::Context;
 use super::progress::say;
-use super::{CommandFailure, CommandOutcome, Context, Format, output, text};
+use super::{CommandFailure, CommandOutcome, Format, output, text};
 
 pub(super) fn run(context: &Context<'_>, command: &List) -> Result<CommandOutcome, CommandFailure> {
     let fleet = context.fleet_with_releases(context.workspace()?.as_ref())?;

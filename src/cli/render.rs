@@ -11,8 +11,9 @@ use capstan_report::Refusal;
 use serde_json::Value;
 
 use super::arguments::Render;
+use super::context::Context;
 use super::progress::say;
-use super::{CommandFailure, CommandOutcome, Context, output, text};
+use super::{CommandFailure, CommandOutcome, output, text};
 use capstan_fleet::generator::{Fleet, name_templates};
 
 pub(super) fn run(context: &Context<'_>, command: &Render) -> Result<CommandOutcome, CommandFailure> {

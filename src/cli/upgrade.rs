@@ -12,11 +12,10 @@ use capstan_plan::patch;
 use capstan_plan::upgrade::{Explanation, Retarget};
 
 use super::arguments::Upgrade;
+use super::context::Context;
 use super::harmless::harmless;
 use super::overwriting::Overwritten;
-use super::{
-    ChangeFormat, CommandFailure, CommandOutcome, Context, explain, inventory, output, plan, progress, text,
-};
+use super::{ChangeFormat, CommandFailure, CommandOutcome, explain, inventory, output, plan, progress, text};
 use capstan_fleet::generator::{Fleet, Planned, plan_values, valued_clusters};
 use capstan_fleet::inventory::tell_restore;
 use capstan_report::Refusal;

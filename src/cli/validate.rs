@@ -14,10 +14,11 @@ use capstan_report::{sarif, workflow_command};
 use serde_json::Value;
 
 use super::arguments::{FindingsFormat, Validate};
+use super::context::Context;
 use super::context::today;
 use super::progress::say;
 use super::typed::file_or_folder;
-use super::{CommandFailure, CommandOutcome, Context, output, text};
+use super::{CommandFailure, CommandOutcome, output, text};
 use capstan_fleet::generator::Fleet;
 use capstan_fleet::inventory::{self, Difference};
 

@@ -1,9 +1,11 @@
 //! How people sign in to see the pages: the App's client id and secret, and where they come back to.
 
+use capstan_serve::SignInSettings;
+use capstan_server::CALLBACK;
 use url::Url;
 
+use super::problems::Environment;
 use super::sources::SettingSources;
-use super::{CALLBACK, Environment, SignInSettings};
 
 /// How people sign in, where a client id is given.
 pub(super) fn login(

@@ -2,12 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use capstan_server::Mode;
 use secrecy::SecretString;
 use tempfile::TempDir;
 
 use super::private::{given_key, random_key};
+use super::problems::{ConfigCheck, Environment};
 use super::sources::SettingSources;
-use super::{ConfigCheck, Environment, Mode, database_url, key, sqlite_in, state_dir, state_path};
+use super::state::{database_url, key, sqlite_in, state_dir, state_path};
 
 /// The folder, the database, and the key.
 pub(super) struct StatePlace {

@@ -8,8 +8,10 @@ use std::time::Duration;
 use capstan_model::dns_name::{is_label, is_subdomain};
 use capstan_plan::settings::{HostName, OperatorHost};
 
+use super::problems::{ConfigCheck, ConfigError, Environment};
 use super::sources::{Flags, SettingSources, typed};
-use super::{ConfigCheck, ConfigError, Environment, listen, number, seconds, state_dir};
+use super::state::state_dir;
+use super::values::{listen, number, seconds};
 
 /// Flags of `capstan reconcile`. Each can also be given as a variable (`CAPSTAN_LISTEN`) or in the file
 /// (`listen: …`); a flag wins over a variable, and that over the file.
@@ -162,7 +164,7 @@ impl ReconcilerConfig {
         let kubeconfig = checked.take(kubeconfig(&sources));
         let namespace = checked.take(namespace(&sources));
         let providers = checked.take(named_namespace(&sources, "providers-namespace"));
-        let of_providers = checked.take(super::provider_hosts(&sources, Vec::new()));
+        let of_providers = checked.take(super::values::provider_hosts(&sources, Vec::new()));
         let of_clouds = checked.take(hosts(&sources, "cloud-hosts"));
         let state_dir = checked.take(state_dir(&sources, environment));
         let listen = checked.take(listen(&sources, 8081));

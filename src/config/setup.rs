@@ -9,14 +9,16 @@ use std::net::SocketAddr;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
+use capstan_server::Mode;
 use secrecy::{ExposeSecret as _, SecretString};
 use url::Url;
 
+use super::behaviour::Behaviour;
+use super::problems::{ConfigCheck, ConfigError, Environment};
 use super::sources::{ServeOptions, Setting, SettingOrigin, SettingSources};
-use super::{
-    Behaviour, ConfigCheck, ConfigError, Environment, Mode, api_url, database_url, listen, login, mode,
-    optional_listen, public_url, state_dir, state_path, traces,
-};
+use super::state::{database_url, state_dir, state_path};
+use super::values::{api_url, listen, mode, optional_listen, public_url};
+use super::{login, traces};
 
 /// The folder within the state directory.
 pub(super) const FOLDER: &str = "github-app";

@@ -8,7 +8,7 @@ use capstan_model::spelling::hint_or_list;
 use capstan_yaml::scalar::ScalarReading;
 use capstan_yaml::{Entry, NodeKind, YamlFile};
 
-use super::{ConfigError, Environment};
+use super::problems::{ConfigError, Environment};
 
 /// The flags of one service, as they were typed.
 pub(super) trait Flags {

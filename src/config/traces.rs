@@ -4,8 +4,9 @@ use http::{HeaderName, HeaderValue};
 use secrecy::SecretString;
 use url::Url;
 
+use super::problems::{ConfigError, Environment};
 use super::sources::{ServeOptions, SettingSources};
-use super::{ConfigError, Environment, web_url};
+use super::values::web_url;
 
 /// Where a collector takes traces, below its address
 /// (<https://opentelemetry.io/docs/specs/otlp/#otlphttp-request>).

@@ -7,7 +7,7 @@ use capstan_plan::settings::{Glob, HostName};
 use secrecy::SecretString;
 use serde_json::Value;
 
-use super::SECRET_CHARACTERS;
+use super::secrets::SECRET_CHARACTERS;
 use super::sources::{SettingSources, all, without_login};
 
 const FORM: &str =

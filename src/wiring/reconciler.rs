@@ -237,7 +237,8 @@ impl SourceOpener for Adapters {
             }
             SourceSpec::Inventory { releases } => {
                 let notes = Arc::new(NoteFile::inventory(&self.state_dir, &fleet.key));
-                let source = Arc::new(InventorySource::new(ports, fleet, uid, releases.clone(), notes));
+                let source =
+                    Arc::new(InventorySource::new(ports, fleet, uid, releases.match_labels.clone(), notes));
                 Ok(OpenSource { tree: Arc::<InventorySource>::clone(&source), bot: source })
             }
             SourceSpec::Bot { url, repository, secret: _ } => {

@@ -41,7 +41,7 @@ pub use self::outlook::{
     settings_outlook,
 };
 pub use self::parts::{NewSettings, Parts, PartsFacts, PartsNeed, WholeParts, next_part, put_together};
-pub use self::preflights::{PreflightNeed, Preflights, is_asked, live_inputs};
+pub use self::preflights::{PreflightNeed, Preflights, TouchedClusters, is_asked, live_inputs};
 pub use self::questions::{
     AnsweredQuestion, ClaimedClusters, LiveQuestion, PreflightHead, QuestionAnswers, QuestionFacts,
     QuestionNeed, ask, claimed, preflights_in_words, tried,

@@ -49,12 +49,20 @@ pub enum PreflightNeed {
     No(String),
 }
 
-/// Whether a management cluster of that name is asked.
+/// A management cluster, and which of its clusters a merge touches.
+#[derive(Clone, Copy)]
+pub struct TouchedClusters<'a> {
+    pub name: &'a str,
+    pub uid: &'a ManagementClusterUid,
+    pub clusters: &'a [ClusterId],
+}
+
+/// Whether a management cluster is asked about a merge into the default branch.
 pub fn is_asked(
     reporters: &Reporters,
-    (name, uid): (&str, &ManagementClusterUid),
-    (basis, default_branch): (MergeBasis, &str),
-    clusters: &[ClusterId],
+    TouchedClusters { name, uid, clusters }: TouchedClusters<'_>,
+    default_branch: &str,
+    basis: MergeBasis,
     mode: PreflightMode,
 ) -> PreflightNeed {
     if !reporters.is_enrolled(uid) {

@@ -434,7 +434,8 @@ fn nobody_is_asked_where_there_is_no_merge_to_be_tried() {
     let uid: ManagementClusterUid =
         serde_json::from_value(serde_json::json!("6e3a3c9e-52a3-4c39-9c58-1d1b5d1ae0b0")).unwrap();
     let clusters: Vec<ClusterId> = vec![cluster("gauss/peu01")];
-    let asked = |basis, mode| is_asked(&Reporters::default(), ("mc", &uid), (basis, "main"), &clusters, mode);
+    let touched = TouchedClusters { name: "mc", uid: &uid, clusters: &clusters };
+    let asked = |basis, mode| is_asked(&Reporters::default(), touched, "main", basis, mode);
     // Without a reconciler nothing is missing, unless the settings require one.
     assert_eq!(asked(MergeBasis::Merge, PreflightMode::Advisory), PreflightNeed::Silently);
     assert!(matches!(asked(MergeBasis::Merge, PreflightMode::Required), PreflightNeed::No(_)));

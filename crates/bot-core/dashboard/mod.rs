@@ -15,5 +15,6 @@ pub use self::step::{
     with_notice,
 };
 pub use self::ticks::{
-    DashboardEdit, Editor, by_others, edited, late, said_to_lost, tick_requests, whose, written_over,
+    DashboardEdit, Editor, TickedBoxes, by_others, edited, late, said_to_lost, tick_requests, whose,
+    written_over,
 };

@@ -86,7 +86,7 @@ fn ticks_of_one_person_are_obeyed_and_every_other_edit_gets_a_notice() {
     let one = [edit("ada"), edit(own)];
     let two = [edit("ada"), edit("eve"), edit(own)];
     let said = |edited: DashboardEdit<'_>| match edited {
-        DashboardEdit::Ticks(login, _, choices) => format!("{} of {login}", choices.len()),
+        DashboardEdit::Ticks(ticked) => format!("{} of {}", ticked.choices.len(), ticked.by),
         DashboardEdit::Said(said) => said,
         DashboardEdit::Nothing => String::new(),
     };
@@ -126,8 +126,8 @@ fn a_tick_is_a_request_of_who_may() {
         (Right::Write, Hearing::Obeyed),
         (Right::Admin, Hearing::Obeyed),
     ] {
-        let who = ("ada", now(), right);
-        let requests = tick_requests(&facts, 5, who, (2, vec![choice(), choice()]), &case.settings);
+        let ticked = TickedBoxes { by: "ada", at: now(), choices: vec![choice(), choice()] };
+        let requests = tick_requests(&facts, 5, 2, ticked, right, &case.settings);
         assert_eq!(requests.len(), 2);
         assert_eq!((requests[0].hearing, requests[0].number), (hearing, 5), "{right:?}");
         assert_eq!(requests[0].pull.as_ref().map(|pull| pull.number), Some(3));

@@ -10,7 +10,7 @@ use capstan_report::{Choice, DashboardReading, EarlierText};
 use jiff::Timestamp;
 
 use crate::facts::Facts;
-use crate::requests::{Request, RequestOrigin, hearing_of};
+use crate::requests::{CommandAuthor, Request, RequestOrigin, hearing_of};
 
 /// How many boxes of one run are processed. A body with more ticks asks for all of them, and no person makes that.
 const MOST: usize = 100;
@@ -79,11 +79,21 @@ pub fn late<'a>(edits: &'a [Ticks], earlier: &[EarlierText]) -> Vec<(&'a Ticks, 
     late
 }
 
+/// Boxes that one person ticked.
+#[derive(Debug, PartialEq, Eq)]
+pub struct TickedBoxes<'a> {
+    /// Their login.
+    pub by: &'a str,
+    /// When they ticked first.
+    pub at: Timestamp,
+    pub choices: Vec<Choice>,
+}
+
 /// What becomes of the changes of a body since Capstan wrote it.
 #[derive(Debug, PartialEq, Eq)]
 pub enum DashboardEdit<'a> {
     /// They are the ticks of one person, in that moment.
-    Ticks(&'a str, Timestamp, Vec<Choice>),
+    Ticks(TickedBoxes<'a>),
     /// No tick is processed; this is what a notice says about that.
     Said(String),
     /// There are none.
@@ -94,9 +104,11 @@ pub enum DashboardEdit<'a> {
 pub fn edited<'a>(reading: &DashboardReading, edits: &'a [TextEdit], own: &str) -> DashboardEdit<'a> {
     match (whose(edits, own), reading) {
         (_, DashboardReading::AsWritten) => DashboardEdit::Nothing,
-        (Editor::Person(login, at), DashboardReading::Ticked(choices)) => {
-            DashboardEdit::Ticks(login, at, choices.iter().take(MOST).cloned().collect())
-        }
+        (Editor::Person(by, at), DashboardReading::Ticked(choices)) => DashboardEdit::Ticks(TickedBoxes {
+            by,
+            at,
+            choices: choices.iter().take(MOST).cloned().collect(),
+        }),
         (Editor::Person(login, _), DashboardReading::Edited) => DashboardEdit::Said(format!(
             "{} edited this page: the edit was reverted; no checkbox was processed.",
             code(login, 60)
@@ -124,19 +136,19 @@ pub fn said_to_lost(by: Option<&str>) -> (String, String) {
 pub fn tick_requests(
     facts: &Facts,
     number: u64,
-    (login, given_at, right): (&str, Timestamp, Right),
-    (before, choices): (usize, Vec<Choice>),
+    before: usize,
+    ticked: TickedBoxes<'_>,
+    right: Right,
     settings: &RepositorySettings,
 ) -> Vec<Request> {
-    let hearing = hearing_of(right, &settings.commands);
+    let given =
+        CommandAuthor { by: ticked.by, at: ticked.at, right, hearing: hearing_of(right, &settings.commands) };
     let mut requests = Vec::new();
-    for choice in choices {
+    for choice in ticked.choices {
         let Some(command) = choice.command() else { continue };
         let pull = choice.proposal.as_ref().and_then(|proposal| facts.pull_of(proposal));
-        let place = (number, pull.cloned());
         let origin = RequestOrigin::Tick { at: before + requests.len(), about: choice.proposal };
-        let by = (login, given_at);
-        requests.push(Request::new(origin, place, by, vec![Ok(command)], (right, hearing)));
+        requests.push(Request::new(origin, number, pull.cloned(), given, vec![Ok(command)]));
     }
     requests
 }

@@ -219,6 +219,11 @@ impl Facts {
         self.proposals.get(proposal)
     }
 
+    /// The same, where it has that number.
+    pub fn open_of_number(&self, proposal: &ProposalId, number: u64) -> Option<&PullRequest> {
+        self.open_proposal(proposal).filter(|pull| pull.number == number)
+    }
+
     /// Whether a proposal's own pull request was open when the run began.
     pub fn is_open(&self, proposal: &ProposalId) -> bool {
         self.open_proposal(proposal).is_some()

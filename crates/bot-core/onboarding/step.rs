@@ -6,7 +6,9 @@ use capstan_plan::onboarding::Onboarding;
 use capstan_report::onboarding_body;
 use jiff::Timestamp;
 
-use super::{Asking, asking, desired, holds_settings, limits_write, open_pull, proposal_write, was_answered};
+use super::pull_request::{
+    Asking, asking, desired, holds_settings, limits_write, open_pull, proposal_write, was_answered,
+};
 use crate::effects::{BranchThere, Desired};
 use crate::facts::{Facts, Write};
 use crate::proposals::DecisionStep;

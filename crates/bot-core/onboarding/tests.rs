@@ -3,11 +3,15 @@
 use capstan_facts::{AuditEntry, EarlierPullRequest, PullRequest, PullRequestState};
 use capstan_model::finding::{FileError, Place, rules};
 use capstan_model::tree::RepoPath;
+use capstan_plan::onboarding::Onboarding;
 use capstan_plan::proposal::{BranchStep, Drafted, SidebarStanding};
 
-use super::*;
-use crate::effects::{Effect, PullText};
-use crate::facts::Refusals;
+use super::pull_request::{
+    Asking, asking, closed_write, closing, desired, holds_settings, limits_write, settings_path, was_answered,
+};
+use super::{OnboardingFound, OnboardingNeed, OnboardingStep, next_step};
+use crate::effects::{BranchThere, Closing, DesiredPull, Effect, PullText};
+use crate::facts::{ONBOARDING_BRANCH, Refusals};
 use crate::proposals::DecisionStep;
 use crate::testing::{Case, commit, now, pull, snapshot, tree};
 

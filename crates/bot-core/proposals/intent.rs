@@ -6,7 +6,7 @@ use capstan_model::target::Target;
 use capstan_model::tree::CommitId;
 use capstan_plan::forecast::worst;
 use capstan_plan::proposal::{
-    BranchStep, Decisions, Drafted, Guarded, LeaveReason, Offer, Offers, OutsideTarget, ProposalId,
+    Action, BranchStep, Decisions, Drafted, Guarded, LeaveReason, Offer, Offers, OutsideTarget, ProposalId,
     ProposalPlan, ReleasesOrigin, Scope, Sidebar, SidebarStanding, Skipped, SourceState, Title, TitleDigest,
     TitleStep, WhyLeftOut, guard_upgrade, offer_name,
 };
@@ -408,17 +408,21 @@ impl<'a> Intent<'a> {
     }
 }
 
-/// The content of a pull request; `None` where one of its members has no plan.
+/// The content of a pull request that is opened or updated; `None` where one of its members has no plan.
 pub(super) fn intent<'a>(
     planned: PlannedRun<'a>,
     proposal: &'a ProposalId,
     decided: &'a DecidedPull,
-    (branch, pull): (BranchStep, Option<&'a PullRequest>),
     outcome: &Outcome,
     now: Timestamp,
 ) -> Option<Intent<'a>> {
     let facts = planned.facts;
     let ProposalPlan::Offer(offer) = &decided.wanted else { return None };
+    let (pull, branch) = match &decided.action {
+        Action::Open { branch } => (None, branch.clone()),
+        Action::Update { pull, branch } => (facts.open_of_number(proposal, *pull), branch.clone()),
+        Action::Close { .. } | Action::Leave(_) => return None,
+    };
     let part = |member: &'a ProposalId| -> Option<ProposalPart<'a>> {
         let upgrade = planned.plan_of(member)?;
         let scope = planned.scopes.get(&member.target)?;

@@ -6,6 +6,7 @@ use capstan_model::wording::list;
 use capstan_plan::proposal::{Decisions, Draft, ProposalId, ProposalPlan, carrier_of};
 use capstan_plan::settings::Mode;
 
+use super::carriers::Arranged;
 use super::failure::ProposalFailure;
 use super::noting::decided_write;
 use super::outcome::{Outcome, ProposalOutcome, Wrote};
@@ -70,15 +71,18 @@ impl Parting {
     }
 }
 
-/// Decides about a pull request whose changes were moved, as far as they were. `without` are those whose
+/// Decides about a pull request that is left, as far as its changes were moved. `without` are those whose
 /// decisions move to the dashboard with a pull request that was closed before.
 pub fn part(
     planned: PlannedRun<'_>,
-    (id, members): (&ProposalId, &[ProposalId]),
-    homes: &BTreeMap<ProposalId, ProposalId>,
+    arranged: &Arranged,
+    id: &ProposalId,
     wanted: &BTreeMap<ProposalId, ProposalPlan>,
-    (outcome, without): (&Outcome, &BTreeSet<ProposalId>),
+    outcome: &Outcome,
+    without: &BTreeSet<ProposalId>,
 ) -> Parting {
+    let Arranged { leaving, homes, .. } = arranged;
+    let members = leaving.get(id).map_or(&[][..], Vec::as_slice);
     // The pull request that a proposal would be in, whether or not it is there.
     let stands_for = |member: &ProposalId| {
         let carried = outcome.carried.get(homes.get(member)?)?;

@@ -669,10 +669,12 @@ fn what_became_of_one_that_was_left_is_noted_by_what_was_to_be_written() {
 fn what_was_left_is_closed_once_its_changes_are_elsewhere() {
     let case =
         by_site(Case::new().offered("gauss/peu01").offered("gauss/peu02").proposed(3, "gauss/peu01", 'a'));
-    let homes: BTreeMap<ProposalId, ProposalId> =
-        [(id("gauss/peu01"), id("group://gauss")), (id("gauss/peu02"), id("group://gauss"))]
-            .into_iter()
-            .collect();
+    let homes = [(id("gauss/peu01"), id("group://gauss")), (id("gauss/peu02"), id("group://gauss"))];
+    let arranged = Arranged {
+        leaving: Carriers::from([(id("gauss/peu01"), vec![id("gauss/peu01")])]),
+        homes: BTreeMap::from(homes),
+        ..Arranged::default()
+    };
     let outcome = |members: &[&str]| {
         let mut outcome = Outcome::default();
         let state = ProposalOutcome { pull: Some(8), ..ProposalOutcome::waiting("") };
@@ -686,9 +688,7 @@ fn what_was_left_is_closed_once_its_changes_are_elsewhere() {
     };
     let parting = |case: &Case, requests: &[Request], outcome: &Outcome| {
         case.heard(requests, |planned| {
-            let members = [id("gauss/peu01")];
-            let without = BTreeSet::new();
-            part(planned, (&members[0], &members), &homes, &wanted_of(planned), (outcome, &without))
+            part(planned, &arranged, &id("gauss/peu01"), &wanted_of(planned), outcome, &BTreeSet::new())
         })
     };
     let on = case.open[0].clone();
@@ -1141,8 +1141,7 @@ fn an_intention_names_the_members_it_carries_and_those_left_out() {
     outcome.note(&[id("gauss/peu03")], &ProposalOutcome::new(ProposalState::Held, "On hold by `ada`."));
     case.look(|planned| {
         let group = id("group://gauss");
-        let branch = BranchStep::Create;
-        let intent = intent(planned, &group, &decided, (branch, None), &outcome, now()).unwrap();
+        let intent = intent(planned, &group, &decided, &outcome, now()).unwrap();
         let carried: Vec<String> = intent.parts.iter().map(|part| part.proposal.to_string()).collect();
         assert_eq!(carried, ["gauss/peu01", "gauss/peu02"]);
         // A member that has all of it already is not mentioned.
@@ -1172,9 +1171,7 @@ fn a_body_that_says_the_same_is_not_written_again() {
     let case = Case::new().offered("gauss/peu01").proposed(3, "gauss/peu01", 'a');
     case.look(|planned| {
         let proposal = id("gauss/peu01");
-        let intent =
-            intent(planned, &proposal, &decided, (BranchStep::Keep, None), &Outcome::default(), now())
-                .unwrap();
+        let intent = intent(planned, &proposal, &decided, &Outcome::default(), now()).unwrap();
         let sidebar = SidebarStanding::default();
         let title = intent.title_step(&intent.wanted_title(), None, Some(&source(V22)));
         let written = TitleDigest::of(&intent.wanted_title());
@@ -1208,8 +1205,7 @@ fn a_new_pull_request_is_opened_as_the_settings_and_decisions_say() {
     for (case, numbered) in [(case, Numbered::WithTheNext), (held, Numbered::AtOnce)] {
         case.look(|planned| {
             let (facts, proposal) = (planned.facts, id("gauss/peu01"));
-            let branch = (BranchStep::Create, None);
-            let intent = intent(planned, &proposal, &decided, branch, &Outcome::default(), now()).unwrap();
+            let intent = intent(planned, &proposal, &decided, &Outcome::default(), now()).unwrap();
             let desired = intent.desired_pull(facts, None, now());
             let PullText::New(new) = &desired.text else { panic!("none is open") };
             let opened = new.opened("main", desired.draft);
@@ -1241,8 +1237,8 @@ fn an_open_pull_request_is_written_where_something_of_it_changed() {
     let nothing = SidebarStanding::default();
     let first = Case::new().offered("gauss/peu01");
     let (title, body) = first.look(|planned| {
-        let (proposal, branch) = (id("gauss/peu01"), (BranchStep::Create, None));
-        let intent = intent(planned, &proposal, &decided, branch, &Outcome::default(), now()).unwrap();
+        let proposal = id("gauss/peu01");
+        let intent = intent(planned, &proposal, &decided, &Outcome::default(), now()).unwrap();
         let title = intent.wanted_title();
         let written = TitleDigest::of(&title);
         (title, intent.body((7, Some(3)), Drafted::No, &nothing, &written, &key()))
@@ -1265,8 +1261,7 @@ fn an_open_pull_request_is_written_where_something_of_it_changed() {
     ] {
         case.look(|planned| {
             let (facts, proposal, pull) = (planned.facts, id("gauss/peu01"), &case.open[0]);
-            let branch = (BranchStep::Keep, Some(pull));
-            let intent = intent(planned, &proposal, &decided, branch, &Outcome::default(), now()).unwrap();
+            let intent = intent(planned, &proposal, &decided, &Outcome::default(), now()).unwrap();
             assert_eq!(intent.head_to_ask(facts), (pull.body == "Nothing.").then_some(&pull.head));
             let desired = intent.desired_pull(facts, offered, now());
             let PullText::Open(open) = &desired.text else { panic!("it is open") };

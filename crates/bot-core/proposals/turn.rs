@@ -104,18 +104,19 @@ pub fn turn_of<'a>(
         let why = "The settings say `mode: observe`: no branch or pull request is written.";
         return turn(TurnStep::Says(ProposalOutcome::new(ProposalState::Observed, why)));
     }
-    let open = |number| planned.facts.open_proposal(proposal).filter(|pull| pull.number == number);
-    let (pull, branch) = match &decided.action {
-        Action::Leave(standing) => return turn(TurnStep::Leave(standing)),
+    turn(match &decided.action {
+        Action::Leave(standing) => TurnStep::Leave(standing),
         Action::Close { pull, why, by, rest } => {
-            return turn(TurnStep::Close { pull: open(*pull), why, by: *by, rest: *rest });
+            let pull = planned.facts.open_of_number(proposal, *pull);
+            TurnStep::Close { pull, why, by: *by, rest: *rest }
         }
-        Action::Open { branch } => (None, branch.clone()),
-        Action::Update { pull, branch } => (open(*pull), branch.clone()),
-    };
-    turn(match intent(planned, proposal, decided, (branch, pull), outcome, now) {
-        Some(intent) => TurnStep::Publish(Box::new(intent)),
-        None => TurnStep::Says(ProposalOutcome::new(ProposalState::Failed, "There is no plan to publish.")),
+        Action::Open { .. } | Action::Update { .. } => match intent(planned, proposal, decided, outcome, now)
+        {
+            Some(intent) => TurnStep::Publish(Box::new(intent)),
+            None => {
+                TurnStep::Says(ProposalOutcome::new(ProposalState::Failed, "There is no plan to publish."))
+            }
+        },
     })
 }
 

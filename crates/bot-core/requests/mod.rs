@@ -17,4 +17,4 @@ pub(crate) use self::hearing::{
     Overlooked, address, branches_to_see, hearing_of, meant_by, open_subject, readers_of, rewritten_by,
 };
 pub use self::kept::DashboardWrite;
-pub use self::request::{Request, RequestId, RequestOrigin, UnseenBranch};
+pub use self::request::{CommandAuthor, Request, RequestId, RequestOrigin, UnseenBranch};

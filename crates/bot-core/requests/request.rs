@@ -88,25 +88,35 @@ pub struct UnseenBranch {
     pub pushes: Vec<Push>,
 }
 
+/// Who gave commands, when, and whether they count.
+#[derive(Clone, Copy)]
+pub struct CommandAuthor<'a> {
+    /// A login.
+    pub by: &'a str,
+    pub at: Timestamp,
+    pub right: Right,
+    pub hearing: Hearing,
+}
+
 impl Request {
     /// A request of which only the commands, their author and their place are known.
     pub fn new(
         origin: RequestOrigin,
-        (number, pull): (u64, Option<PullRequest>),
-        (by, given_at): (&str, Timestamp),
+        number: u64,
+        pull: Option<PullRequest>,
+        given: CommandAuthor<'_>,
         commands: Vec<Result<Command, CommandError>>,
-        (right, hearing): (Right, Hearing),
     ) -> Self {
         Self {
             number,
             pull,
-            by: by.to_owned(),
-            given_at,
+            by: given.by.to_owned(),
+            given_at: given.at,
             origin,
             commands,
             denied: BTreeMap::new(),
-            right,
-            hearing,
+            right: given.right,
+            hearing: given.hearing,
             rewritten: Vec::new(),
             unseen: None,
             moved: None,

@@ -37,8 +37,8 @@ use self::git_owners::ReadOwners;
 use self::limits::Limiter;
 use capstan_fleet::planner::Planner;
 use capstan_ports::{
-    AgentRecords, Clock, CodeHostError, Installations, Jobs, Mirror, MirrorError, RecordsError,
-    RepositoryName,
+    Agent, AgentRecords, Clock, CodeHostError, Installations, JobCause, JobRequest, Jobs, Mirror,
+    MirrorError, RecordsError, RepositoryName, WatchedRepository,
 };
 
 pub use self::admin::{Invited, Invitee, NotInvited, invite};
@@ -162,6 +162,32 @@ impl Agents {
 
     fn records(&self) -> &dyn AgentRecords {
         self.reconcilers.records.as_ref()
+    }
+
+    /// A repository that knows the agent's management cluster.
+    async fn repository_of(&self, agent: &Agent, name: &str) -> Result<WatchedRepository, Denied> {
+        let watched = self.records().watched_repository(name).await?;
+        let shown: String = name.chars().take(140).collect();
+        watched.filter(|watched| watched.managed_by.knows(&agent.management_cluster)).ok_or_else(|| {
+            Denied::NotThere(format!(
+                "agent {} asks for `{}`, which does not exist or does not name {} under managementClusters",
+                agent.id,
+                shown.escape_debug(),
+                agent.management_cluster
+            ))
+        })
+    }
+
+    /// Queues a repository's job, since something new is known about it.
+    async fn look_at(&self, repository: u64) -> Result<(), Denied> {
+        let Some(watched) = self.records().watched_repository_by_id(repository).await? else { return Ok(()) };
+        let request = JobRequest {
+            repository,
+            installation: watched.repository.installation,
+            name: watched.repository.name,
+            cause: JobCause::Event,
+        };
+        Ok(self.jobs.enqueue(&request).await?)
     }
 }
 

@@ -10,7 +10,7 @@ use capstan_model::tree::CommitId;
 
 use super::authentication::revoked;
 use super::{Agents, Denied};
-use capstan_ports::{Agent, JobCause, JobRequest, PreflightRecord, ReportReceipt, WatchedRepository};
+use capstan_ports::{Agent, PreflightRecord, ReportReceipt, WatchedRepository};
 
 /// Whether open questions are sent. An agent that only asks for the tip would lose them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,20 +22,6 @@ pub enum Questions {
 }
 
 impl Agents {
-    /// A repository that knows the agent's management cluster.
-    pub(super) async fn repository_of(&self, agent: &Agent, name: &str) -> Result<WatchedRepository, Denied> {
-        let watched = self.records().watched_repository(name).await?;
-        let shown: String = name.chars().take(140).collect();
-        watched.filter(|watched| watched.managed_by.knows(&agent.management_cluster)).ok_or_else(|| {
-            Denied::NotThere(format!(
-                "agent {} asks for `{}`, which does not exist or does not name {} under managementClusters",
-                agent.id,
-                shown.escape_debug(),
-                agent.management_cluster
-            ))
-        })
-    }
-
     /// The work: at once where the tip is not `after` or a question is open, otherwise as soon as that is so,
     /// or after `wait`. A question that was sent is not sent again for a while.
     ///
@@ -137,18 +123,6 @@ impl Agents {
             ReportReceipt::NotAwaited => Ok(()),
             ReportReceipt::Revoked => Err(revoked(agent)),
         }
-    }
-
-    /// Queues a repository's job, since something new is known about it.
-    pub(super) async fn look_at(&self, repository: u64) -> Result<(), Denied> {
-        let Some(watched) = self.records().watched_repository_by_id(repository).await? else { return Ok(()) };
-        let request = JobRequest {
-            repository,
-            installation: watched.repository.installation,
-            name: watched.repository.name,
-            cause: JobCause::Event,
-        };
-        Ok(self.jobs.enqueue(&request).await?)
     }
 
     /// Stores reports. Reports on clusters or commits that are not the agent's are refused, one by one.

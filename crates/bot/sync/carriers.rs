@@ -4,9 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_bot_core::facts::{draft_of, refused_words};
 use capstan_bot_core::planned::PlannedRun;
-use capstan_bot_core::proposals::{
-    Arranged, Arranging, Carriers, Outcome, Parting, ProposalFailure, arrange, part,
-};
+use capstan_bot_core::proposals::{Arranged, Arranging, Outcome, Parting, ProposalFailure, arrange, part};
 use capstan_plan::proposal::{Closer, ProposalId, ProposalPlan};
 
 use super::SyncError;
@@ -37,15 +35,15 @@ impl Proposals<'_> {
     pub(super) async fn let_go(
         self,
         planned: PlannedRun<'_>,
-        (leaving, homes): (&Carriers, &BTreeMap<ProposalId, ProposalId>),
+        arranged: &Arranged,
         wanted: &BTreeMap<ProposalId, ProposalPlan>,
         (outcome, ending): (&mut Outcome, &mut Ending),
     ) -> Result<(), SyncError> {
         // Proposals whose decisions move to the dashboard with a pull request that is closed here.
         let mut noted_there: BTreeSet<ProposalId> = BTreeSet::new();
-        for (id, members) in leaving {
+        for (id, members) in &arranged.leaving {
             let Some(pull) = self.facts.open_proposal(id) else { continue };
-            let parting = part(planned, (id, members), homes, wanted, (outcome, &noted_there));
+            let parting = part(planned, arranged, id, wanted, outcome, &noted_there);
             let Some(write) = parting.write(planned, id) else { continue };
             if let Some(refused) = self.performer.refusal(&write) {
                 let why = refused_words(&refused.reason, refused.not_before);

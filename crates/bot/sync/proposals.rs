@@ -51,8 +51,7 @@ impl Proposals<'_> {
         };
         let now = now.iter().filter_map(|id| Some((id, found.decision(id)?)));
         self.carry_out(planned, &now.collect::<Vec<_>>(), (&mut outcome, &mut *ending)).await?;
-        let homes = (&arranged.leaving, &arranged.homes);
-        self.let_go(planned, homes, &wanted, (&mut outcome, &mut *ending)).await?;
+        self.let_go(planned, &arranged, &wanted, (&mut outcome, &mut *ending)).await?;
         remark(planned, &mut outcome);
         Ok(outcome)
     }

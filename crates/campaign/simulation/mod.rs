@@ -4,6 +4,7 @@
 //! question has the same answer. The decisions are those of [`decide`](super::decision::decide)
 //! itself, by a count that is kept up to date.
 
+mod history;
 mod picture;
 #[cfg(test)]
 mod tests;
@@ -18,6 +19,7 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use capstan_model::ids::ClusterId;
 use jiff::{SignedDuration, Timestamp};
 
+pub use self::history::{Event, Happening, History, Sample};
 use super::decision::{CampaignDecision, CampaignFacts, WaveState, decide_by};
 use super::facts::{ClusterProgress, Load, Member, Memory, RolloutFailure, WaveVerdict, WebhookWord};
 use super::settings::CampaignSettings;
@@ -49,59 +51,6 @@ pub struct Participant {
     pub wave: usize,
     /// Machines that the upgrade replaces.
     pub machines: u32,
-}
-
-/// What happened.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct History {
-    /// Events for people, in order.
-    pub events: Vec<Event>,
-    /// How many clusters were in which state, after each decision.
-    pub samples: Vec<Sample>,
-    /// When nothing was left to do; `None` = it came to a standstill.
-    pub ended: Option<Timestamp>,
-    /// Why it came to a standstill, wave by wave that had not ended.
-    pub standstill: Vec<(usize, String)>,
-}
-
-/// Something that happened.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Event {
-    /// When.
-    pub at: Timestamp,
-    pub what: Happening,
-}
-
-/// What happened.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Happening {
-    /// A wave's first pull requests were opened.
-    Entered(usize),
-    /// All of a wave is verified; it must stay well until then.
-    Soaks(usize, Timestamp),
-    /// A wave has ended.
-    Ended(usize),
-    /// A wave waits for a time.
-    Shut(usize, String),
-    /// The campaign was stopped, with the sentence that tells why.
-    Stopped(String),
-    /// A person skipped a stuck cluster, and resumed the campaign where it had stopped.
-    Skipped(ClusterId),
-}
-
-/// How many clusters were in which state; skipped ones are not counted.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sample {
-    /// When.
-    pub at: Timestamp,
-    /// Pull requests that were open.
-    pub open: u32,
-    /// Clusters whose machines rolled.
-    pub rolling: u32,
-    /// Machines of those, and of those whose pull request was open.
-    pub machines: u32,
-    /// Clusters that were done, by wave.
-    pub done: Vec<u32>,
 }
 
 /// What is still to come for a cluster, or for the campaign.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp};
 
-use super::{Happening, History, Sample};
+use super::history::{Happening, History, Sample};
 use crate::settings::CampaignSettings;
 use crate::time::{Calendar, open_times};
 

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use capstan_model::wording::count;
 use jiff::Timestamp;
 
-use super::{Happening, History};
+use super::history::{Happening, History};
 use crate::settings::CampaignSettings;
 
 /// What happened, a line an event, times in the campaign's zone; then what it took.
@@ -31,7 +31,8 @@ pub fn time_line(settings: &CampaignSettings, history: &History) -> String {
         };
         let _infallible = writeln!(text, "{}  {what}", clock(event.at));
     }
-    let most = |of: fn(&super::Sample) -> u32| history.samples.iter().map(of).max().unwrap_or_default();
+    let most =
+        |of: fn(&super::history::Sample) -> u32| history.samples.iter().map(of).max().unwrap_or_default();
     let many =
         |number: u32, one: &str, many: &str| count(usize::try_from(number).unwrap_or(usize::MAX), one, many);
     let _infallible = writeln!(

@@ -8,50 +8,13 @@
 use std::collections::BTreeMap;
 
 use super::Places;
-use super::shapes::{Shape, Shapes, float};
+use super::loose::WHOLE_NODE;
+use super::shapes::{Shape, float};
 use super::terms::TermSide;
 use crate::selector::{index, number};
-use crate::workload::HostPort;
 
-/// The share of resources that a node has at most.
-pub(super) const WHOLE_NODE: f64 = 1.0;
 /// Far less than any request is of a node, and more than sums of shares are inexact.
 const MARGIN: f64 = 1e-9;
-
-/// All loose pods together.
-pub(super) struct Loose<'a> {
-    pods: u32,
-    weight: f64,
-    ports: BTreeMap<&'a HostPort, u32>,
-    /// How much the free shares can have shrunk since the beginning, at most.
-    spent: f64,
-    /// For each shape, the value of `spent` up to which a pod of it surely fits. Absent: negative.
-    fits_until: Vec<f64>,
-}
-
-impl<'a> Loose<'a> {
-    pub(super) fn new(shapes: &Shapes<'_>) -> Self {
-        let fits_until = vec![-1.0; shapes.all.len()];
-        Self { pods: 0, weight: 0.0, ports: BTreeMap::new(), spent: 0.0, fits_until }
-    }
-
-    pub(super) fn count(&mut self, shape: &Shape<'a>, change: i64) {
-        let step = i32::from(change > 0) * 2 - 1;
-        self.pods = self.pods.saturating_add_signed(step);
-        self.weight = if self.pods == 0 { 0.0 } else { self.weight + f64::from(step) * shape.weight };
-        for port in shape.ports {
-            let count = self.ports.entry(port).or_default();
-            *count = count.saturating_add_signed(step);
-        }
-        if change > 0 {
-            self.spent += shape.weight;
-        }
-    }
-
-    pub(super) fn spend(&mut self, share: f64) {
-        self.spent += share;
-    }
-}
 
 impl Places<'_> {
     /// Whether a pod that has no place gets one, wherever loose pods are.

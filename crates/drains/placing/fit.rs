@@ -2,30 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
-
 use super::Places;
+use super::obstacle::Obstacle;
 use super::shapes::Shape;
 use super::terms::TermSide;
 use crate::selector::index;
-
-/// Why a pod does not fit on a node.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub enum Obstacle {
-    /// The node is cordoned, drained or unreachable.
-    Unschedulable,
-    Taint,
-    /// The pod's node selector or node affinity.
-    NodeAffinity,
-    /// A volume of another zone or node.
-    Volume,
-    Insufficient(String),
-    HostPort,
-    /// The pod's own, or that of a pod on the node.
-    AntiAffinity,
-    Affinity,
-    TopologySpread,
-}
 
 /// What is counted once for all nodes.
 pub(super) struct Spread {

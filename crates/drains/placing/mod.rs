@@ -5,15 +5,18 @@
 
 mod certainty;
 mod fit;
+mod loose;
 mod node_set;
+mod obstacle;
 mod shapes;
 mod terms;
 
 use crate::selector::{LabelIndex, index, number};
 use crate::workload::{HostPort, Workload, WorkloadNode};
 
-pub use self::fit::Obstacle;
+use self::loose::{Loose, WHOLE_NODE};
 pub use self::node_set::NodeSet;
+pub use self::obstacle::Obstacle;
 use self::shapes::{Shape, Shapes};
 use self::terms::{Domains, Term};
 
@@ -35,7 +38,7 @@ pub struct Places<'a> {
     terms: Vec<Term>,
     domains: Domains<'a>,
     places: Vec<PodPlace>,
-    loose: certainty::Loose<'a>,
+    loose: Loose<'a>,
     work: u64,
 }
 
@@ -60,7 +63,7 @@ impl<'a> Places<'a> {
         });
         let mut places = Self {
             nodes: states.collect(),
-            loose: certainty::Loose::new(&shapes),
+            loose: Loose::new(&shapes),
             shapes,
             shape_of,
             terms,
@@ -151,7 +154,7 @@ impl<'a> Places<'a> {
     /// No pod comes to this node any more, but for those that tolerate that.
     pub fn cordon(&mut self, node: u32) {
         self.nodes[index(node)].is_cordoned = true;
-        self.loose.spend(certainty::WHOLE_NODE);
+        self.loose.spend(WHOLE_NODE);
     }
 
     pub fn leave(&mut self, node: u32) {

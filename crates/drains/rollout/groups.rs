@@ -5,14 +5,6 @@ use std::collections::BTreeSet;
 use super::SimulatedRollout;
 use crate::selector::number;
 
-/// How far a group is.
-#[derive(Default, Clone, Copy)]
-pub(super) struct GroupProgress {
-    pub(super) started: usize,
-    pub(super) left: usize,
-    pub(super) come: usize,
-}
-
 impl<'a> SimulatedRollout<'a> {
     /// New machines join, and others begin to leave, as far as the groups allow.
     pub(super) fn advance_groups(&mut self, daemon_sets: &BTreeSet<(&'a str, &'a str)>) -> bool {

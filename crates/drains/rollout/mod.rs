@@ -1,13 +1,14 @@
 //! One simulated rollout, in rounds. In a round each machine that leaves tries to evict its pods of the lowest order.
 //! Between two rounds evicted pods are gone, others take their places, and machines leave and come.
 
-mod drain;
+mod evictions;
 mod groups;
 mod moves;
+mod progress;
 
 use std::collections::BTreeSet;
 
-use self::drain::Drain;
+use self::progress::{Drain, GroupProgress, LoosePods};
 use crate::budgets::{Budgets, PodState};
 use crate::placing::{Obstacle, Places, PodPlace};
 use crate::plan::{MachineGroup, Plan};
@@ -72,10 +73,10 @@ struct SimulatedRollout<'a> {
     pending: BTreeSet<u32>,
     /// Nodes of machines that leave.
     leaving: BTreeSet<u32>,
-    loose: moves::LoosePods,
+    loose: LoosePods,
     /// One pod of each DaemonSet.
     daemons: Vec<u32>,
-    groups: Vec<groups::GroupProgress>,
+    groups: Vec<GroupProgress>,
     drains: Vec<Drain<'a>>,
     work: u64,
 }
@@ -163,9 +164,9 @@ impl<'a> SimulatedRollout<'a> {
             on_nodes,
             pending,
             leaving: BTreeSet::new(),
-            loose: moves::LoosePods::default(),
+            loose: LoosePods::default(),
             daemons,
-            groups: vec![groups::GroupProgress::default(); plan.groups.len()],
+            groups: vec![GroupProgress::default(); plan.groups.len()],
             drains: Vec::new(),
             work: 0,
         };

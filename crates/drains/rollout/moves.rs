@@ -1,11 +1,11 @@
 //! Where pods go: those that were evicted, those that died with their node, those without a node.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use super::drain::Drain;
+use super::progress::{Drain, LooseKey};
 use super::{Case, RolloutEnd, SimulatedRollout};
 use crate::budgets::PodState;
-use crate::placing::{NodeSet, PodPlace};
+use crate::placing::PodPlace;
 use crate::selector::index;
 use crate::verdict::{StepEnd, StopCause};
 use crate::workload::{Health, Phase};
@@ -15,20 +15,6 @@ const REPLACING: &[&str] = &["Job", "ReplicaSet", "ReplicationController", "Stat
 
 /// A machine with this annotation leaves with its volumes attached.
 const EXCLUDE_DETACH: &str = "machine.cluster.x-k8s.io/exclude-wait-for-node-volume-detach";
-
-/// Pods with a budget that run on one of several nodes, by their shapes and budgets.
-#[derive(Default)]
-pub(super) struct LoosePods(BTreeMap<LooseKey, OneShape>);
-
-/// Pods with the same shape and the same budget are alike.
-type LooseKey = (u32, u32);
-
-#[derive(Default)]
-struct OneShape {
-    pods: BTreeSet<u32>,
-    /// Where any of them may be.
-    nodes: NodeSet,
-}
 
 impl<'a> SimulatedRollout<'a> {
     /// What happens between two rounds. Whether anything did.

@@ -341,6 +341,14 @@ impl Forge {
         })
     }
 
+    /// Lets an issue or pull request have been changed so many seconds earlier.
+    pub fn age(&self, full_name: &str, number: u64, seconds: i64) -> Result<(), ForgeError> {
+        self.act(|state| {
+            state.repository_mut(full_name)?.issue_mut(number)?.updated_at -= seconds;
+            Ok(())
+        })
+    }
+
     /// Opens a closed issue or pull request again as a person.
     pub fn reopen(&self, full_name: &str, number: u64, by: &str) -> Result<(), ForgeError> {
         self.act(|state| {

@@ -17,21 +17,22 @@
 //!
 //! Values that the schema does not know are passed over here: they are found once a level, not once a cluster.
 
-mod lists;
+mod items;
 mod merged;
+mod merger;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use capstan_model::finding::{Finding, rules};
 use capstan_model::object::FieldPath;
-use capstan_yaml::{Entry, Node, NodeKind};
+use capstan_yaml::Node;
 
 pub use merged::{MergedKind, MergedValue, Overridden};
 
-use super::fields::noun;
+use self::merger::{Merger, anything, default_of};
 use super::kinds::PlacedWord;
 use super::origin::{InventoryLevel, InventoryOrigin};
 use super::schema::{ReleaseSchema, ValueSchema};
@@ -102,12 +103,6 @@ pub fn merge(
     (merged, findings)
 }
 
-/// A schema for what nobody describes.
-pub(super) fn anything() -> &'static ValueSchema {
-    static ANYTHING: OnceLock<ValueSchema> = OnceLock::new();
-    ANYTHING.get_or_init(ValueSchema::anything)
-}
-
 /// I6: whether a level set what an upper one calls final to something else.
 fn broken_final(
     layer: &Layer<'_>,
@@ -140,168 +135,6 @@ fn broken_final(
         layer.level
     );
     Some(Finding::new(rules::INVENTORY_FINAL, message).place(at.place()).path(path))
-}
-
-/// Merges one level into those above it.
-struct Merger<'m> {
-    level: &'m Arc<InventoryLevel>,
-    defaults: Option<&'m Arc<InventoryLevel>>,
-    path: FieldPath,
-    findings: &'m mut Vec<Finding>,
-}
-
-impl Merger<'_> {
-    fn origin(&self, node: &Node) -> InventoryOrigin {
-        InventoryOrigin::new(Arc::clone(self.level), node.span.start)
-    }
-
-    fn wrong(&mut self, offset: usize, message: String) {
-        let place = self.level.place(offset);
-        self.findings.push(Finding::new(rules::INVENTORY_TYPE, message).place(place).path(&self.path));
-    }
-
-    /// I7, with both places; the upper value stays.
-    fn mismatch(&mut self, upper: MergedValue, node: &Node) -> MergedValue {
-        let message = format!(
-            "`{}` is {} here and {} in {}: a lower level may change a value, not what kind of value it is{}",
-            self.path,
-            noun(node),
-            upper.kind.noun(),
-            upper.origin,
-            match upper.kind {
-                MergedKind::Map(_) | MergedKind::List(_) => "; `null` removes what upper levels say",
-                _ => "",
-            }
-        );
-        self.wrong(node.span.start, message);
-        upper
-    }
-
-    /// A value of this level over what upper ones say.
-    fn node(&mut self, upper: Option<MergedValue>, node: &Node, schema: &ValueSchema) -> MergedValue {
-        self.judge_level(node, schema);
-        let origin = self.origin(node);
-        match &node.kind {
-            NodeKind::Scalar(_) if node.is_null() => MergedValue::new(MergedKind::Absent, origin).over(upper),
-            NodeKind::Scalar(scalar) => match upper {
-                // What an expression is, is known when it has a value.
-                Some(upper)
-                    if matches!(upper.kind, MergedKind::Map(_) | MergedKind::List(_))
-                        && !super::braces::is_one_expression(&scalar.text) =>
-                {
-                    self.mismatch(upper, node)
-                }
-                upper => MergedValue::new(MergedKind::Scalar(scalar.clone()), origin).over(upper),
-            },
-            NodeKind::Mapping(entries) => match upper {
-                Some(upper) if matches!(upper.kind, MergedKind::Scalar(_) | MergedKind::List(_)) => {
-                    self.mismatch(upper, node)
-                }
-                upper => self.mapping(upper, node, entries, schema),
-            },
-            NodeKind::Sequence(items) => match upper {
-                Some(upper) if matches!(upper.kind, MergedKind::Scalar(_) | MergedKind::Map(_)) => {
-                    self.mismatch(upper, node)
-                }
-                upper => self.list(upper, node, items, schema),
-            },
-        }
-    }
-
-    fn judge_level(&mut self, node: &Node, schema: &ValueSchema) {
-        let Some(levels) = &schema.levels else { return };
-        if levels.contains(&self.level.kind) {
-            return;
-        }
-        let mut words: Vec<String> = levels.iter().map(|level| level.kind().to_owned()).collect();
-        words.dedup();
-        let said = self.defaults.map(|level| format!(" ({})", level.place(schema.offset)));
-        let message = format!(
-            "`{}` may be set by {} alone{}: {} sets it",
-            self.path,
-            capstan_model::wording::list(&words),
-            said.unwrap_or_default(),
-            self.level
-        );
-        let place = self.level.place(node.span.start);
-        self.findings.push(Finding::new(rules::INVENTORY_LEVEL, message).place(place).path(&self.path));
-    }
-
-    fn mapping(
-        &mut self,
-        upper: Option<MergedValue>,
-        node: &Node,
-        entries: &[Entry],
-        schema: &ValueSchema,
-    ) -> MergedValue {
-        let mut merged = match (upper, self.patch(entries)) {
-            (Some(upper), None) if matches!(upper.kind, MergedKind::Map(_)) => upper,
-            (upper, _) => MergedValue::new(MergedKind::Map(Vec::new()), self.origin(node)).over(upper),
-        };
-        let MergedKind::Map(values) = &mut merged.kind else { return merged };
-        // What upper levels say, by name: no key of this level is here twice.
-        let mut by_name: Vec<usize> = (0..values.len()).collect();
-        by_name.sort_by(|a, b| values[*a].0.cmp(&values[*b].0));
-        for entry in entries.iter().filter(|entry| entry.key != PATCH) {
-            let Some(below) = schema.value(&entry.key).or_else(|| schema.open.then(anything)) else {
-                continue;
-            };
-            let path = self.path.key(&entry.key);
-            let whole = std::mem::replace(&mut self.path, path);
-            match by_name.binary_search_by(|at| values[*at].0.cmp(&entry.key)) {
-                Ok(found) => {
-                    let at = by_name[found];
-                    let origin = self.origin(&entry.value);
-                    let old =
-                        std::mem::replace(&mut values[at].1, MergedValue::new(MergedKind::Absent, origin));
-                    values[at].1 = self.node(Some(old), &entry.value, below);
-                }
-                Err(_) => {
-                    let value = self.node(self.default(below), &entry.value, below);
-                    values.push((entry.key.clone(), value));
-                }
-            }
-            self.path = whole;
-        }
-        merged
-    }
-
-    /// What holds before anybody says anything.
-    fn default(&self, schema: &ValueSchema) -> Option<MergedValue> {
-        default_of(schema, self.defaults?)
-    }
-
-    /// `$patch: replace` of a mapping.
-    fn patch(&mut self, entries: &[Entry]) -> Option<()> {
-        let entry = entries.iter().find(|entry| entry.key == PATCH)?;
-        match entry.value.as_str() {
-            Some(REPLACE) => return Some(()),
-            Some(DELETE) => self.wrong(
-                entry.key_span.start,
-                format!(
-                    "`{PATCH}: {DELETE}` is for items of a list that the schema identifies by a key, but `{}` is not such a list: `null` removes a value",
-                    self.path
-                ),
-            ),
-            _ => self.wrong(
-                entry.value.span.start,
-                format!("`{PATCH}` is `{DELETE}` or `{REPLACE}`, found {}", noun(&entry.value)),
-            ),
-        }
-        None
-    }
-}
-
-/// The key of a directive.
-const PATCH: &str = "$patch";
-/// Removes an item.
-const DELETE: &str = "delete";
-/// Drops what upper levels say.
-const REPLACE: &str = "replace";
-
-fn default_of(schema: &ValueSchema, level: &Arc<InventoryLevel>) -> Option<MergedValue> {
-    let default = schema.default.as_ref()?;
-    Some(MergedValue::of_node(default, &InventoryOrigin::new(Arc::clone(level), default.span.start)))
 }
 
 /// Adds the defaults of what nobody mentioned, in everything that is there.

@@ -47,22 +47,23 @@ const OF_LEVEL: &[Column] = &[
 
 /// The definitions, by their names.
 pub(super) fn definitions() -> Vec<(String, Value)> {
-    let inventory = definition(
-        SETTINGS,
-        "inventories",
-        &[],
-        "An Inventory sets the order in which levels of values override each other, and the folder of a new cluster. There is at most one; without it, the defaults apply.",
-        (settings(), None),
-        &[("Levels", "string", ".spec.levels"), ("Folder", "string", ".spec.folder")],
-    );
+    let inventory = ShownKind {
+        kind: SETTINGS,
+        plural: "inventories",
+        short: &[],
+        about: "An Inventory sets the order in which levels of values override each other, and the folder of a new cluster. There is at most one; without it, the defaults apply.",
+        columns: &[("Levels", "string", ".spec.levels"), ("Folder", "string", ".spec.folder")],
+    };
+    let inventory = definition(&inventory, settings(), None);
     let one = |kind: LevelKind| {
         let (plural, short, words) = words(kind);
-        let (status, columns): (Option<Value>, &[Column]) = match kind {
+        let (status, columns): (Option<Value>, &'static [Column]) = match kind {
             LevelKind::ClusterDefinition => (Some(status_of_cluster()), OF_CLUSTER),
             LevelKind::ManagementClusterDefinition => (None, OF_MANAGEMENT),
             _ => (Some(status_of_level()), OF_LEVEL),
         };
-        definition(kind.kind(), plural, short, words, (spec(kind), status), columns)
+        let shown = ShownKind { kind: kind.kind(), plural, short, about: words, columns };
+        definition(&shown, spec(kind), status)
     };
     std::iter::once(inventory).chain(LevelKind::OF_OBJECTS.map(one)).collect()
 }
@@ -97,14 +98,17 @@ const fn words(kind: LevelKind) -> (&'static str, &'static [&'static str], &'sta
     }
 }
 
-fn definition(
-    kind: &str,
-    plural: &str,
-    short: &[&str],
-    words: &str,
-    (spec, status): (Value, Option<Value>),
-    columns: &[Column],
-) -> (String, Value) {
+/// A kind as `kubectl` shows it.
+struct ShownKind {
+    kind: &'static str,
+    plural: &'static str,
+    short: &'static [&'static str],
+    about: &'static str,
+    columns: &'static [Column],
+}
+
+fn definition(shown: &ShownKind, spec: Value, status: Option<Value>) -> (String, Value) {
+    let ShownKind { kind, plural, short, about: words, columns } = *shown;
     let name = format!("{plural}.{GROUP}");
     let mut schema = object(
         [

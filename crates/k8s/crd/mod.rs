@@ -22,7 +22,7 @@ mod vault;
 use kube::CustomResourceExt;
 use serde_json::Value;
 
-pub use fleet::{BotSource, Fleet, FleetSource, FleetSpec, GitSource, InventorySource, ReleaseSelector};
+pub use fleet::{Fleet, FleetSpec};
 pub use managed_cluster::{ManagedCluster, ManagedClusterSpec};
 pub use managed_provider::{ManagedProvider, ManagedProviderSpec};
 pub use providers::provider_definitions;

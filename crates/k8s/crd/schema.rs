@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 /// Puts a definition into Kubernetes' words: descriptions in paragraphs instead of source lines, no
 /// `nullable` (an absent field is absent: the API server drops a null), no formats that it does not know,
-/// no empty lists.
+/// no empty lists, and of which fields exactly one is set only the rule that has a message.
 pub(super) fn tidy(definition: &mut Value) {
     if let Some(map) = definition.as_object_mut() {
         map.remove("status");
@@ -66,6 +66,7 @@ fn tidy_schema(schema: &mut Value) {
         }
     }
     drop_empty_variants(map);
+    drop_ruled_variants(map);
     let mut ordered = Map::new();
     for key in ORDER {
         if let Some(value) = map.remove(*key) {
@@ -90,6 +91,18 @@ fn drop_empty_variants(map: &mut Map<String, Value>) {
         if says_nothing {
             map.remove(key);
         }
+    }
+}
+
+/// An enum's variants that only say which field is required, where a rule with a message says the same: the server's own
+/// words for `oneOf` do not name the fields.
+fn drop_ruled_variants(map: &mut Map<String, Value>) {
+    let names_a_field =
+        |variant: &Value| variant.as_object().is_some_and(|one| one.keys().all(|key| key == "required"));
+    let is_ruled = map.contains_key("x-kubernetes-validations")
+        && map.get("oneOf").and_then(Value::as_array).is_some_and(|all| all.iter().all(names_a_field));
+    if is_ruled {
+        map.remove("oneOf");
     }
 }
 
@@ -124,6 +137,18 @@ mod tests {
             reflow("One sentence over\ntwo lines.\n\nA paragraph:\n- one\n- two, which\n  goes on"),
             "One sentence over two lines.\nA paragraph:\n- one\n- two, which goes on"
         );
+    }
+
+    #[test]
+    fn exactly_one_of_several_fields_is_said_once() {
+        let variants = json!([{"required": ["a"]}, {"required": ["b"]}]);
+        let rule = json!([{"rule": "has(self.a) != has(self.b)", "message": "set exactly one of a and b"}]);
+        let mut ruled = json!({"type": "object", "x-kubernetes-validations": rule, "oneOf": variants});
+        tidy_schema(&mut ruled);
+        assert_eq!(ruled, json!({"type": "object", "x-kubernetes-validations": rule}));
+        let mut alone = json!({"type": "object", "oneOf": variants});
+        tidy_schema(&mut alone);
+        assert_eq!(alone, json!({"type": "object", "oneOf": variants}));
     }
 
     #[test]

@@ -139,7 +139,12 @@ fn machines(group: &Group, facts: &CloudFacts, found: &mut NameReasons) {
     {
         let ids = all.iter().filter(|one| group.means(&one.id, &one.name, &[])).map(|one| one.id.as_str());
         let near = hint(group, all.iter().map(|one| one.name.as_str()));
-        exactly_one(Thing::PlacementGroup, group, (ids, &near), object, field, found);
+        exactly_one(
+            Reference { thing: Thing::PlacementGroup, named: group, object, field },
+            ids,
+            &near,
+            found,
+        );
     }
     for (network, field) in &machine.networks {
         self::network(network, object, field, facts, found);
@@ -181,7 +186,7 @@ fn image<'f>(group: &Group, facts: &'f CloudFacts, found: &mut NameReasons) -> O
     }
     let ids = meant.iter().map(|image| image.id.as_str());
     let near = hint(named, all.iter().map(|image| image.name.as_str()));
-    if !exactly_one(Thing::Image, named, (ids, &near), object, field, found) {
+    if !exactly_one(Reference { thing: Thing::Image, named, object, field }, ids, &near, found) {
         return None;
     }
     let image = meant.first()?;
@@ -248,7 +253,7 @@ fn network(
     };
     let ids = all.iter().filter(|one| named.means(&one.id, &one.name, &one.tags)).map(|one| one.id.as_str());
     let near = hint(named, all.iter().map(|one| one.name.as_str()));
-    exactly_one(Thing::Network, named, (ids, &near), object, field, found);
+    exactly_one(Reference { thing: Thing::Network, named, object, field }, ids, &near, found);
 }
 
 /// Without a name the provider takes the one external network that there is; none is allowed, several are not.
@@ -286,13 +291,19 @@ fn hint<'n>(named: &CloudSelector, known: impl Iterator<Item = &'n str>) -> Stri
     spelling::suggestion(name, known.filter(|known| *known != name.as_str()))
 }
 
+/// Where an object of the folder names a thing of the cloud.
+struct Reference<'r> {
+    thing: Thing,
+    named: &'r CloudSelector,
+    object: &'r ObjectId,
+    field: &'r FieldPath,
+}
+
 /// Says so where not exactly one thing is meant; where none is, with what is named nearly so.
 fn exactly_one<'i>(
-    thing: Thing,
-    named: &CloudSelector,
-    (ids, near): (impl Iterator<Item = &'i str>, &str),
-    object: &ObjectId,
-    field: &FieldPath,
+    Reference { thing, named, object, field }: Reference<'_>,
+    ids: impl Iterator<Item = &'i str>,
+    near: &str,
     found: &mut NameReasons,
 ) -> bool {
     let ids: Vec<&str> = ids.collect();

@@ -18,57 +18,102 @@ pub const SECRET_LABEL: &str = "capstan.dev/vault-secret";
 /// What a template of a role names.
 const NAMESPACE: &str = "{namespace}";
 
-/// `VaultStore.spec`: one Vault, how one logs in there, and who may.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+/// One Vault, how to log in there, and who may.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+// The API server demands namespaces. An object that it never saw has none, and serves none.
+#[schemars(extend("required" = ["auth", "namespaces", "url"]))]
 pub struct VaultStoreSpec {
-    /// `https://vault.example.com:8200`
+    /// The URL of Vault, for example `https://vault.example.com:8200`. Plain http only within this cluster (a host
+    /// that ends in .svc or .svc.cluster.local) and on the loopback.
+    #[schemars(length(min = 1, max = 2048), extend("x-kubernetes-validations" = [
+        {"rule": "isURL(self) && (url(self).getScheme() == 'https' || (url(self).getScheme() == 'http' && (url(self).getHostname() in ['localhost', '127.0.0.1', '::1'] || url(self).getHostname().endsWith('.svc') || url(self).getHostname().endsWith('.svc.cluster.local'))))",
+         "message": "use https for Vault; plain http is allowed only within this cluster (*.svc) and on the loopback"},
+        {"rule": "!self.matches('^[A-Za-z]+://[^/]*@')",
+         "message": "no credentials in a URL: auth says how to log in"}
+    ]))]
     pub url: String,
-    /// The Secret beside the store with the authority of its certificates (`ca.crt`); the machine's where `None`.
+    /// A Secret beside this object with the CA of Vault's certificates, in PEM, under the key ca.crt. Default: the
+    /// CAs of the reconciler's image.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 253))]
     pub ca_secret_name: Option<String>,
-    /// Vault's own namespace.
+    /// Vault's own namespace, if it has namespaces.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 512))]
     pub vault_namespace: Option<String>,
-    /// How one logs in.
+    /// How the reconciler logs in: exactly one of jwt, kubernetes, appRole and token.
     pub auth: StoreAuth,
-    /// Patterns over the namespaces whose VaultSecrets may use it.
-    #[serde(default)]
+    /// Which namespaces' VaultSecrets may use it: patterns over namespaces, for example org-*.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(min = 1, max = 100), inner(length(min = 1, max = 253)), extend("x-kubernetes-list-type" = "atomic"))]
     pub namespaces: Vec<String>,
 }
 
-/// How one logs in, and where that method is mounted.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
+/// How the reconciler logs in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[schemars(extend("x-kubernetes-validations" = [
+    {"rule": "[has(self.jwt), has(self.kubernetes), has(self.appRole), has(self.token)].filter(is, is).size() == 1",
+     "message": "set exactly one of jwt, kubernetes, appRole and token"}
+]))]
 pub enum StoreAuth {
-    /// With a token of a service account, whose signature Vault checks itself.
-    #[serde(rename_all = "camelCase")]
+    /// With a short-lived token of the service account of the VaultSecret's namespace. Vault checks its signature
+    /// with a configured key. The namespace is in the token, so Vault's policy separates customers.
     Jwt {
-        /// Where the method is mounted.
+        /// Where the method is mounted, below auth/.
+        #[serde(default = "jwt")]
+        #[schemars(length(min = 1, max = 253), regex(pattern = r"^[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*$"))]
         path: String,
-        /// The role; `{namespace}` is the VaultSecret's.
+        /// The role; {namespace} in it is the VaultSecret's namespace.
+        #[schemars(length(min = 1, max = 253))]
         role: String,
-        /// The audience of the token.
+        /// The audience of the token: one of the role's bound_audiences.
+        #[schemars(length(min = 1, max = 253))]
         audience: String,
     },
-    /// With such a token, which Vault shows to the API server.
-    #[serde(rename_all = "camelCase")]
+    /// With such a token, which Vault shows to this API server (TokenReview).
     Kubernetes {
-        /// Where the method is mounted.
+        /// Where the method is mounted, below auth/.
+        #[serde(default = "kubernetes")]
+        #[schemars(length(min = 1, max = 253), regex(pattern = r"^[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*$"))]
         path: String,
-        /// The role; `{namespace}` is the VaultSecret's.
+        /// The role; {namespace} in it is the VaultSecret's namespace.
+        #[schemars(length(min = 1, max = 253))]
         role: String,
-        /// The audience of the token; `None` means the API server itself.
+        /// The audience of the token, if the role requires one. Default: the API server.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(length(min = 1, max = 253))]
         audience: Option<String>,
     },
-    /// With the keys `roleId` and `secretId` of a Secret beside the store.
-    #[serde(rename_all = "camelCase")]
+    /// With the keys roleId and secretId of a Secret beside this object: the same for every namespace that the store serves.
     AppRole {
-        /// Where the method is mounted.
+        /// Where the method is mounted, below auth/.
+        #[serde(default = "approle")]
+        #[schemars(length(min = 1, max = 253), regex(pattern = r"^[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*$"))]
         path: String,
+        /// The Secret with the keys roleId and secretId.
+        #[schemars(length(min = 1, max = 253))]
         secret_name: String,
     },
-    /// With the key `token` of a Secret beside the store.
-    #[serde(rename_all = "camelCase")]
-    Token { secret_name: String },
+    /// With the key token of a Secret beside this object: the same for every namespace that the store serves.
+    Token {
+        /// The Secret with the key token.
+        #[schemars(length(min = 1, max = 253))]
+        secret_name: String,
+    },
+}
+
+fn jwt() -> String {
+    "jwt".to_owned()
+}
+
+fn kubernetes() -> String {
+    "kubernetes".to_owned()
+}
+
+fn approle() -> String {
+    "approle".to_owned()
 }
 
 impl StoreAuth {

@@ -9,7 +9,7 @@ use capstan_kustomize::render::{RenderedFolder, RenderedObject};
 use capstan_model::kinds::{KindRole, role_of};
 use capstan_model::object::ObjectId;
 
-use super::text;
+use super::fields::text;
 
 /// The group of `SIPCluster`.
 pub(super) const SIP_GROUP: &str = "airship.airshipit.org";

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
+use super::fields::text;
 use super::home::FolderHome;
 use super::origin::BoundaryOrigin;
 use super::outside::Beyond;
-use super::text;
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::kinds::names::CLUSTER_NAME_LABEL;
 use capstan_model::object::FieldPath;

@@ -22,11 +22,13 @@
 //! | `trusted` | Secrets that controllers trust by their name |
 //! | `neighbours`, `reach`, `selectors` | what reaches for another folder's clusters |
 //! | `outside` | why something may not come |
+//! | `fields` | texts in objects, and the first field that an overlay changed |
 //!
 //! Deliberately absent: which folder has applied an object already, which only the management cluster knows
 //! (`capstan_live::applying`).
 
 mod controllers;
+mod fields;
 mod home;
 mod hosts;
 mod kinds;
@@ -49,43 +51,22 @@ mod trusted;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use serde_json::Value;
-
 use self::hosts::HostSecrets;
 use self::kinds::{Family, family, is_identity, may_come_from_overlay};
 use self::neighbours::{NeighbourFolders, Whose};
 use self::origin::BoundaryOrigin;
 use crate::settings::RepositorySettings;
-use capstan_kustomize::render::{RenderedFolder, RenderedObject, diff};
-use capstan_model::ids::ClusterId;
+use capstan_kustomize::render::{RenderedFolder, RenderedObject};
 use capstan_model::kinds::is_cluster;
 use capstan_model::object::{FieldPath, ObjectId};
 
+use self::fields::changed_at;
 pub use home::{FolderHome, KindScope, Scopes, place_in_namespaces};
-pub use neighbours::{Around, Neighbours};
+pub use neighbours::{Around, Neighbours, Surroundings};
 pub use outside::{Beyond, ForeignObject, is_of_ownership};
 pub use reach::LiveCluster;
 pub(crate) use selectors::{ObjectLabels, Selected, selectors};
 pub use sets::left_over;
-
-/// What a folder is judged by, besides its own render.
-#[derive(Debug, Clone, Copy)]
-pub struct Surroundings<'a> {
-    pub folder: &'a ClusterId,
-    /// What the platform team allows.
-    pub settings: &'a RepositorySettings,
-    /// Which kinds have namespaces.
-    pub scopes: &'a Scopes,
-    /// The other folders of the management cluster; `None` if they were not read.
-    pub neighbours: Option<&'a Neighbours>,
-}
-
-impl Surroundings<'_> {
-    /// Whether a management cluster claims the folder. By two it is claimed, too.
-    pub fn is_claimed(&self) -> bool {
-        !matches!(self.settings.claimed_by(self.folder), Ok(None))
-    }
-}
 
 /// The objects and fields of a render that are outside the folder's boundary, ordered by object. If there are any,
 /// nothing of the folder is applied.
@@ -270,22 +251,4 @@ fn brought(
         }
         (Family::Anyone, _) => controllers::carried_out(object, origin, outside),
     }
-}
-
-/// What an overlay changed first; the root where it brought the whole object.
-fn changed_at(object: &RenderedObject, origin: BoundaryOrigin<'_>) -> FieldPath {
-    match origin {
-        BoundaryOrigin::Changed(base) => first_difference(base, object),
-        BoundaryOrigin::Base | BoundaryOrigin::Added => FieldPath::root(),
-    }
-}
-
-fn first_difference(base: &RenderedObject, object: &RenderedObject) -> FieldPath {
-    let differences = diff(std::slice::from_ref(base), std::slice::from_ref(object));
-    differences.into_iter().next().map(|difference| difference.path).unwrap_or_default()
-}
-
-/// The text at a JSON Pointer.
-fn text<'v>(value: &'v Value, pointer: &str) -> Option<&'v str> {
-    value.pointer(pointer).and_then(Value::as_str)
 }

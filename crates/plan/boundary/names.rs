@@ -7,9 +7,9 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::Surroundings;
 use super::controllers::is_bases_own;
 use super::home::FolderHome;
+use super::neighbours::Surroundings;
 use super::neighbours::Whose;
 use super::origin::BoundaryOrigin;
 use super::outside::Beyond;

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::Surroundings;
 use super::home::{FolderHome, Scopes, place_in_namespaces};
 use super::selectors::{ClusterSelector, ObjectLabels, selectors};
 use crate::layout::{Layout, TargetFolder};
@@ -14,6 +13,25 @@ use capstan_model::ids::ClusterId;
 use capstan_model::kinds::is_cluster;
 use capstan_model::object::ObjectId;
 use capstan_model::tree::Tree;
+
+/// What a folder is judged by, besides its own render.
+#[derive(Debug, Clone, Copy)]
+pub struct Surroundings<'a> {
+    pub folder: &'a ClusterId,
+    /// What the platform team allows.
+    pub settings: &'a RepositorySettings,
+    /// Which kinds have namespaces.
+    pub scopes: &'a Scopes,
+    /// The other folders of the management cluster; `None` if they were not read.
+    pub neighbours: Option<&'a Neighbours>,
+}
+
+impl Surroundings<'_> {
+    /// Whether a management cluster claims the folder. By two it is claimed, too.
+    pub fn is_claimed(&self) -> bool {
+        !matches!(self.settings.claimed_by(self.folder), Ok(None))
+    }
+}
 
 /// The folders of a management cluster side by side.
 ///

@@ -6,9 +6,9 @@
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Surroundings;
 use super::home::FolderHome;
 use super::names::{CLUSTER_GROUP, id_of};
+use super::neighbours::Surroundings;
 use super::neighbours::{FolderObjects, NamedCluster, NeighbourFolders, labels};
 use super::origin::BoundaryOrigin;
 use super::outside::Beyond;

@@ -9,7 +9,7 @@
 use serde_json::{Map, Value};
 
 use super::controllers::is_installed_elsewhere;
-use super::text;
+use super::fields::text;
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::kinds::naming::{self, Meaning};
 use capstan_model::kinds::{KindRole, role_of, role_of_fragment};

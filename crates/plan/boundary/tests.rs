@@ -4,6 +4,7 @@ use super::*;
 use crate::layout::discover;
 use crate::settings::RuleIds;
 use capstan_kustomize::render::{Folders, render};
+use capstan_model::ids::ClusterId;
 use capstan_model::tree::RepoPath;
 use capstan_test_support::Files;
 

@@ -11,13 +11,13 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 
-use super::changed_at;
+use super::fields::changed_at;
+use super::fields::text;
 use super::home::FolderHome;
 use super::neighbours::NeighbourFolders;
 use super::origin::BoundaryOrigin;
 use super::outside::Beyond;
 use super::references::named;
-use super::text;
 use crate::kubeconfig::InlineKubeconfig;
 use capstan_kustomize::render::{RenderedFolder, RenderedObject};
 use capstan_model::ids::ClusterId;

@@ -5,8 +5,8 @@ use capstan_model::finding::Place;
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_yaml::{Node, YamlFile};
 
-use super::PlacedVariable;
 use super::apply::{Apply, read_apply};
+use super::post_build::PlacedVariable;
 
 /// A Flux Kustomization with post-build substitution.
 #[derive(Debug)]

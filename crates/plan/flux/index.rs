@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::FluxRemote;
 use super::applied::{AppliedExtent, FluxKustomization, FluxNeed, From, FromKind, reached, read};
-use super::{Disagreement, Knowledge, PlacedVariable, PostBuild, is_name};
+use super::post_build::{Disagreement, Knowledge, PlacedVariable, PostBuild, is_name};
 use crate::layout::Layout;
 use capstan_kustomize::render::is_kustomization;
 use capstan_model::finding::Place;

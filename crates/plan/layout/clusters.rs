@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::files::{FolderFiles, files_in};
+use super::found::TargetFolder;
 use super::releases::has_release_shape;
+use super::services;
 use super::sniff::{Sniffed, content, has_cluster_object, is_broken, says_providers, sniff};
-use super::{TargetFolder, services};
 use crate::settings::{FOLDER_FILE, Glob, RepositorySettings};
 use capstan_model::finding::{FileError, Place, rules};
 use capstan_model::ids::ClusterId;

@@ -1,8 +1,8 @@
 //! Folders that hold several `Cluster` objects, and are one cluster to Capstan.
 
+use super::found::{Layout, TargetFolder};
 use super::sniff::{content, has_cluster_object, is_cluster_kind};
 use super::unreached::is_name;
-use super::{Layout, TargetFolder};
 use capstan_model::finding::{FileError, Place, rules};
 use capstan_model::tree::{Tree, is_manifest};
 use capstan_model::wording::{few, list};

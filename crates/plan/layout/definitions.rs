@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::Layout;
+use super::found::Layout;
 use capstan_kustomize::schema::{SchemaFile, Schemas, seems_to_define};
 use capstan_model::tree::{RepoPath, Tree, TreeEntry, is_manifest};
 

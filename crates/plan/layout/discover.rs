@@ -1,7 +1,8 @@
 //! One walk over a snapshot.
 
 use super::files::not_followed;
-use super::{Layout, clusters, provider_sets, releases};
+use super::found::Layout;
+use super::{clusters, provider_sets, releases};
 use crate::settings::RepositorySettings;
 use capstan_model::finding::FileError;
 use capstan_model::tree::Tree;

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::Layout;
 use super::clusters::{self, holder};
+use super::found::Layout;
 use super::releases::{BASE, MANIFEST, SCHEMA};
 use crate::settings::RepositorySettings;
 use capstan_model::tree::{RepoPath, Tree, is_manifest};

@@ -8,9 +8,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::found::Layout;
+use super::patterns;
 use super::sniff::{content, has_cluster_object, is_cluster_kind};
 use super::unreached::{Unreached, is_name, unreached};
-use super::{Layout, patterns};
 use crate::settings::{Glob, RepositorySettings};
 use capstan_model::finding::{FileError, Place, rules};
 use capstan_model::tree::{RepoPath, Tree, TreeEntry, is_manifest};

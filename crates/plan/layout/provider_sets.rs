@@ -1,6 +1,6 @@
 //! Provider sets that the settings name: what is wrong with the folders there.
 
-use super::Layout;
+use super::found::Layout;
 use crate::settings::{REPOSITORY_FILE, RepositorySettings};
 use capstan_inventory::kinds::InventoryFiles;
 use capstan_inventory::origin::LevelKind;

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::files::{FolderFiles, files_in, folder_or_root};
-use super::{ReleaseFolder, ReleaseShelf, services};
+use super::found::{ReleaseFolder, ReleaseShelf};
+use super::services;
 use crate::settings::{FOLDER_FILE, Glob, RepositorySettings};
 use capstan_model::finding::{FileError, Place, rules};
 use capstan_model::ids::{Provider, ReleaseId};

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::settings::{RepositorySettings, RuleIds};
-use capstan_model::tree::EntryKind;
+use capstan_model::tree::{EntryKind, TreeEntry};
 use capstan_test_support::Files;
 
 const CLUSTER: &str = "apiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nmetadata: {name: a}\n";

@@ -11,7 +11,7 @@
 
 use std::collections::BTreeSet;
 
-use super::Layout;
+use super::found::Layout;
 use super::sniff::{content, may_hold};
 use capstan_model::kinds::{KindRole, role};
 use capstan_model::tree::{RepoPath, Tree, TreeEntry, is_manifest};

@@ -167,8 +167,9 @@ fn check(values: &PlaceholderTexts, table: &str, said: Said, null: &str) {
             for (at_n, letter) in letters.chars().enumerate() {
                 let [o, c, n] = [at_o, at_c, at_n].map(|at| texts[at].as_str());
                 let (after, conflicts) = merged_as(said, OldState::Known, o, c, n);
-                let cell = format!("{}: O {} C {} N {}", values.what, ALL[at_o], ALL[at_c], ALL[at_n]);
-                compare(values.key, letter, (c, n), (&after, &conflicts), &cell);
+                let named = format!("{}: O {} C {} N {}", values.what, ALL[at_o], ALL[at_c], ALL[at_n]);
+                let cell = Cell { named, key: values.key, letter, cluster: c, new: n };
+                compare(&cell, &after, &conflicts);
             }
         }
     }
@@ -180,8 +181,9 @@ fn check_unknown(values: &PlaceholderTexts, table: &str) {
         for (at_n, letter) in line[0].chars().enumerate() {
             let [c, n] = [at_c, at_n].map(|at| texts[at].as_str());
             let (after, conflicts) = merged_as(Said::Whole, OldState::Unknown, "", c, n);
-            let cell = format!("{}: O unknown C {} N {}", values.what, ALL[at_c], ALL[at_n]);
-            compare(values.key, letter, (c, n), (&after, &conflicts), &cell);
+            let named = format!("{}: O unknown C {} N {}", values.what, ALL[at_c], ALL[at_n]);
+            let cell = Cell { named, key: values.key, letter, cluster: c, new: n };
+            compare(&cell, &after, &conflicts);
         }
     }
 }
@@ -205,13 +207,17 @@ fn lines(table: &str) -> Vec<Vec<&str>> {
     rows
 }
 
-fn compare(
-    key: &str,
+/// A cell of a table: its letter, and the documents of its line and its block.
+struct Cell<'t> {
+    named: String,
+    key: &'static str,
     letter: char,
-    (cluster, new): (&str, &str),
-    (after, conflicts): (&str, &[String]),
-    cell: &str,
-) {
+    cluster: &'t str,
+    new: &'t str,
+}
+
+fn compare(cell: &Cell<'_>, after: &str, conflicts: &[String]) {
+    let Cell { named, key, letter, cluster, new } = cell;
     let value = |text: &str| {
         let file = YamlFile::read(text).unwrap();
         file.documents()[0].root.get(key).filter(|node| !node.is_null()).map(|node| sorted(node.value()))
@@ -237,8 +243,8 @@ fn compare(
         'B' => (1, 1, 1),
         _ => (0, 0, 0),
     };
-    assert_eq!(value(after), expected, "{cell}: {letter}, {conflicts:?}");
-    assert_eq!(told, wanted, "{cell}: {letter}, {conflicts:?}");
+    assert_eq!(value(after), expected, "{named}: {letter}, {conflicts:?}");
+    assert_eq!(told, wanted, "{named}: {letter}, {conflicts:?}");
 }
 
 /// A list's items in an order that does not matter here.

@@ -2,9 +2,9 @@
 
 use jiff::civil::Date;
 
-use super::{
+use super::TargetPosition;
+use super::outcome::{
     Direction, Excludes, MinorSkip, NoSuchRelease, NotOffered, Offer, OfferedStep, PathOutcome,
-    TargetPosition,
 };
 use crate::release::{Catalogue, Release, ReleaseState, nearest_release};
 use crate::settings::{EffectiveSettings, Hold, Track};

@@ -3,11 +3,12 @@
 use jiff::civil::Date;
 use serde_json::{Value, json};
 
+use super::TargetPosition;
 use super::choose::{
     HORIZON, find, held, is_newer, minor_skip, next, next_among, refresh, requests_unreadable, unreadable,
     why_nothing, why_skipped, within,
 };
-use super::{Direction, MinorSkip, NoSuchRelease, NotOffered, PathOutcome, TargetPosition};
+use super::outcome::{Direction, MinorSkip, NoSuchRelease, NotOffered, PathOutcome};
 use crate::release::{Catalogue, Release, ReleaseState, downgrades, goes_back_in_time};
 use crate::settings::{EffectiveSettings, Track};
 use capstan_model::ids::{ClusterId, Provider, ReleaseId, ReleaseName};

@@ -31,7 +31,14 @@ impl PolicyRule for KubernetesApiRemoved {
         for object in cluster.inside {
             let place = object.placed.field("apiVersion").unwrap_or(&object.placed);
             let path = FieldPath::root().key("apiVersion");
-            judge(object, &object.api_version, &object.id.kind, target, &path, &place.place, verdicts);
+            let used = UsedApi {
+                object,
+                version: &object.api_version,
+                kind: &object.id.kind,
+                path: &path,
+                place: &place.place,
+            };
+            judge(&used, target, verdicts);
         }
         for object in cluster.objects {
             if brought.contains(&(object.id.kind.as_str(), object.id.name.as_str())) {
@@ -92,21 +99,23 @@ fn inside(
         let (Some((at, version)), Some((_, kind))) = (field("apiVersion"), field("kind")) else { continue };
         if said.insert((version, kind)) {
             let place = value.place.inside(file.clone(), at.span.start);
-            judge(object, version, kind, target, path, &place, verdicts);
+            judge(&UsedApi { object, version, kind, path, place: &place }, target, verdicts);
         }
     }
 }
 
-fn judge(
-    object: &RenderedObject,
-    api_version: &str,
-    kind: &str,
-    target: KubernetesMinor,
-    path: &FieldPath,
-    place: &SourceOffset,
-    verdicts: &mut Vec<Finding>,
-) {
-    let Some(removed) = removed(api_version, kind) else { return };
+/// A document of an API's version, and where an object has it.
+struct UsedApi<'a> {
+    object: &'a RenderedObject,
+    version: &'a str,
+    kind: &'a str,
+    path: &'a FieldPath,
+    place: &'a SourceOffset,
+}
+
+fn judge(used: &UsedApi<'_>, target: KubernetesMinor, verdicts: &mut Vec<Finding>) {
+    let UsedApi { object, version, kind, path, place } = *used;
+    let Some(removed) = removed(version, kind) else { return };
     if target < (KubernetesMinor { major: 1, minor: removed.since }) {
         return;
     }
@@ -115,7 +124,7 @@ fn judge(
         instead => format!("write `{instead}`"),
     };
     let message = format!(
-        "{} uses {kind} of `{api_version}`, which Kubernetes {target} no longer serves (removed in 1.{}): {advice}",
+        "{} uses {kind} of `{version}`, which Kubernetes {target} no longer serves (removed in 1.{}): {advice}",
         object.id, removed.since
     );
     verdicts.push(

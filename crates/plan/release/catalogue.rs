@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::ReleaseError;
+use super::parts::Release;
 use super::requests::{self, Requests};
-use super::{Release, ReleaseError};
 use crate::layout::Layout;
 use capstan_model::finding::{FileError, Place, rules};
 use capstan_model::ids::{ContentId, Provider, ReleaseId};

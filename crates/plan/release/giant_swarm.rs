@@ -3,7 +3,7 @@
 //! Shapes follow the CRD (<https://github.com/giantswarm/releases/tree/master/sdk/config/crd/bases>). Unknown fields
 //! are ignored.
 
-use super::{App, ReleaseComponent, ReleaseState};
+use super::parts::{App, ReleaseComponent, ReleaseState};
 use capstan_model::finding::{FileError, Place, rules};
 use capstan_model::object::api_group;
 use capstan_model::tree::RepoPath;

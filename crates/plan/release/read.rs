@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::Rendering;
 use super::giant_swarm::{self, ReleaseManifest};
 use super::kubernetes::{class_versions, holds_providers, infrastructure_kinds, kubernetes_version};
-use super::{Release, ReleaseService, ReleaseState, Rendering};
+use super::parts::{Release, ReleaseService, ReleaseState};
 use crate::layout::{ReleaseFolder, ReleaseShelf, ServiceFiles};
 use crate::settings::ReleaseSettings;
 use crate::strangers::first_stranger;

@@ -29,8 +29,8 @@
 //! silence. Only providers that have a `release.yaml` have requests: a file of that name beside other releases is
 //! ignored.
 
+use super::parts::{Release, ReleaseState, Unmet};
 use super::range::VersionRange;
-use super::{Release, ReleaseState};
 use capstan_model::finding::{FileError, Place, Position, rules};
 use capstan_model::tree::RepoPath;
 use capstan_model::version::ReleaseVersion;
@@ -52,30 +52,6 @@ struct ReleaseRequest {
     version: VersionRange,
     except: Vec<ReleaseVersion>,
     position: Position,
-}
-
-/// A request that a release does not meet.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unmet {
-    /// The component or app.
-    pub name: String,
-    /// The range that is asked for.
-    pub wanted: String,
-    /// The version that the release has; `None` where it has none.
-    pub found: Option<String>,
-    /// Where it is asked for.
-    pub place: Place,
-}
-
-impl std::fmt::Display for Unmet {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { name, wanted, found, place } = self;
-        let line = place.clone().without_column();
-        match found {
-            Some(found) => write!(f, "{name} is {found}, but {line} requests {wanted}"),
-            None => write!(f, "{name} is missing, but {line} requests {wanted}"),
-        }
-    }
 }
 
 impl Requests {

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
-use super::Release;
+use super::parts::Release;
 use capstan_model::version::LooseVersion;
 
 /// A component or app that goes back.

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::layout::discover;
 use crate::settings::RepositorySettings;
+use capstan_model::ids::{Provider, ReleaseId};
+use capstan_model::version::{KubernetesVersion, LooseVersion};
 use capstan_test_support::Files;
 
 fn read(files: &[(&str, &str)]) -> Catalogue {

@@ -133,6 +133,11 @@ impl SubstitutionScope<'_> {
         }
     }
 
+    /// Whether Flux reads the texts before anybody else does.
+    pub(super) fn is_read_by_flux(&self) -> bool {
+        self.substitution.flux == Flux::Substitutes && self.bindings.flux().substitutes()
+    }
+
     fn value(&self, name: &str) -> Value<'_> {
         let flux = self.substitution.flux;
         let own = self.own.get(name).map(String::as_str);

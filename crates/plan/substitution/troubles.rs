@@ -103,11 +103,6 @@ impl SubstitutionScope<'_> {
         length
     }
 
-    /// Whether Flux reads the texts before anybody else does.
-    pub(super) fn is_read_by_flux(&self) -> bool {
-        self.substitution.flux == Flux::Substitutes && self.bindings.flux().substitutes()
-    }
-
     /// Whether Flux fails at what remains of an expression for it: Flux allows no white space round names.
     fn stops_flux(&self, variable: &Variable<'_>, budget: &TextBudget) -> bool {
         let stays =

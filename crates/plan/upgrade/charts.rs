@@ -68,7 +68,8 @@ pub(super) fn chart_moves(
     pins.filter_map(|pin| {
         let after = component(new, &pin.chart)?;
         let before = old.and_then(|old| component(old, &pin.chart));
-        decide(base, &pin, (old.is_some(), before.as_deref()), &after, new, policy)
+        let built = BuiltWith { new, after: &after, before: before.as_deref(), is_old_known: old.is_some() };
+        decide(base, &pin, &built, policy)
     })
     .collect()
 }
@@ -83,14 +84,18 @@ pub(super) fn without_those_that_stay(components: &mut Vec<ComponentChange>, mov
     });
 }
 
-fn decide(
-    base: &Base,
-    pin: &Pin,
-    (known, before): (bool, Option<&str>),
-    after: &str,
-    new: &dyn ChangeSource,
-    policy: ConflictPolicy,
-) -> Option<ChartMove> {
+/// The versions of a chart that the releases were built with.
+struct BuiltWith<'a> {
+    new: &'a dyn ChangeSource,
+    /// That of the new release.
+    after: &'a str,
+    /// That of the old release; `None` if it names none, or is unknown.
+    before: Option<&'a str>,
+    is_old_known: bool,
+}
+
+fn decide(base: &Base, pin: &Pin, built: &BuiltWith<'_>, policy: ConflictPolicy) -> Option<ChartMove> {
+    let BuiltWith { new, after, before, is_old_known } = *built;
     let is = |version: &str| {
         LooseVersion::new(&pin.text).compare(&LooseVersion::new(version)) == Some(Ordering::Equal)
     };
@@ -116,7 +121,7 @@ fn decide(
         return None;
     }
     let is_older = LooseVersion::new(&pin.text).compare(&LooseVersion::new(after)) == Some(Ordering::Less);
-    let untouched = before.is_some_and(is) || (!known && is_older);
+    let untouched = before.is_some_and(is) || (!is_old_known && is_older);
     let is_variable = pin.text.contains("${");
     let is_settable = !is_variable && pin.by == PinnedBy::Version;
     if is_settable && (untouched || policy == ConflictPolicy::Take) {

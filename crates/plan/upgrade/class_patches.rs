@@ -7,7 +7,7 @@
 
 use super::class_variables::samples;
 use super::moved_fields::{MovedField, There, fate_of, put};
-use super::rotation::Rotated;
+use super::retarget::Rotated;
 use crate::merge::cluster_objects::Base;
 use capstan_kustomize::schema::Schemas;
 use capstan_model::file_change::FileChange;

@@ -23,6 +23,13 @@ use capstan_yaml::{DocumentEdit, Edit, Node, NodeKind, Value, YamlFile, edit};
 /// Edits of the overlay: by file, then in order.
 pub(super) type OverlayEdits = BTreeMap<usize, Vec<DocumentEdit>>;
 
+/// A template that got a new name.
+#[derive(Debug, Clone)]
+pub(super) struct Rotated {
+    pub(super) id: ObjectId,
+    pub(super) new: String,
+}
+
 /// A place that names a template as the target of a patch or replacement.
 #[derive(Debug)]
 struct Mention {
@@ -57,17 +64,18 @@ enum How {
 /// are edited.
 pub(super) fn patches_follow(
     context: Context<'_>,
-    (id, new): (&ObjectId, &str),
+    rotated: &Rotated,
     draft: &mut Draft,
     overlay_edits: &mut OverlayEdits,
     said: &mut UpgradeReport,
 ) {
-    base_patches_follow(context.base, (id, new), draft);
+    base_patches_follow(context.base, rotated, draft);
     for (file, yaml) in context.overlay.iter().enumerate() {
         for (document, content) in yaml.documents().iter().enumerate() {
-            for mention in mentions(&content.root, id, new) {
+            for mention in mentions(&content.root, rotated) {
                 let edits = overlay_edits.entry(file).or_default();
-                overlay_mention(context, (file, document, &mention), (id, new), edits, said);
+                let place = OverlayDocument { file, document };
+                overlay_mention(context, place, &mention, rotated, edits, said);
                 if edits.is_empty() {
                     overlay_edits.remove(&file);
                 }
@@ -76,9 +84,10 @@ pub(super) fn patches_follow(
     }
 }
 
-fn base_patches_follow(base: &Base, (id, new): (&ObjectId, &str), draft: &mut Draft) {
+fn base_patches_follow(base: &Base, rotated: &Rotated, draft: &mut Draft) {
     for object in base.kustomizations.clone() {
-        let edits = mentions(base.node(object), id, new).into_iter().filter_map(|mention| mention.edit(new));
+        let edits =
+            mentions(base.node(object), rotated).into_iter().filter_map(|mention| mention.edit(&rotated.new));
         let edits: Vec<Edit> = edits.collect();
         if !edits.is_empty() {
             draft.edit_object(object, edits);
@@ -89,17 +98,27 @@ fn base_patches_follow(base: &Base, (id, new): (&ObjectId, &str), draft: &mut Dr
             continue;
         }
         for (document, content) in file.yaml.documents().iter().enumerate() {
-            for edit in mentions(&content.root, id, new).iter().filter_map(|mention| mention.edit(new)) {
+            for edit in
+                mentions(&content.root, rotated).iter().filter_map(|mention| mention.edit(&rotated.new))
+            {
                 draft.edit_document(at, document, edit);
             }
         }
     }
 }
 
+/// A document of the overlay: the indices of its file and of itself.
+#[derive(Clone, Copy)]
+struct OverlayDocument {
+    file: usize,
+    document: usize,
+}
+
 fn overlay_mention(
     context: Context<'_>,
-    (file, document, mention): (usize, usize, &Mention),
-    (id, new): (&ObjectId, &str),
+    OverlayDocument { file, document }: OverlayDocument,
+    mention: &Mention,
+    Rotated { id, new }: &Rotated,
     edits: &mut Vec<DocumentEdit>,
     said: &mut UpgradeReport,
 ) {
@@ -117,7 +136,7 @@ fn overlay_mention(
                     place: Place::line_of(path, position.line),
                     path: name_path(),
                     old: Some(Value::from(id.name.as_str())),
-                    new: Some(Value::from(new)),
+                    new: Some(Value::from(new.as_str())),
                     from: None,
                     reason: ChangeReason::Reference,
                 });
@@ -198,7 +217,7 @@ impl Mention {
 /// Where a document names an object: as a patch of its own, or as a kustomization's patches, replacements
 /// and variables do. Fields in another case than kustomize's own are not looked into: the name stays there, and
 /// with it what blocks the upgrade.
-fn mentions(root: &Node, id: &ObjectId, new: &str) -> Vec<Mention> {
+fn mentions(root: &Node, Rotated { id, new }: &Rotated) -> Vec<Mention> {
     let mut found = Vec::new();
     if is_object(root, id) {
         found.extend(name_at(root, &name_path()));

@@ -12,7 +12,7 @@ use super::model::{Change, ChangeReason};
 use super::object_text::document_text;
 use super::owners::{ObjectOwners, TemplateLevel, is_data};
 use super::removal::Reduced;
-use super::retarget::{OverlayEdits, patches_follow};
+use super::retarget::{OverlayEdits, Rotated, patches_follow};
 use super::said::UpgradeReport;
 use crate::merge::AppliedBy;
 use crate::templates::{base_name, references, rotated_name, spec_hash};
@@ -20,13 +20,6 @@ use capstan_model::finding::{Finding, rules};
 use capstan_model::kinds::{KindRole, Treatment, is_class, is_template, role_of, treatment};
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_yaml::{DocumentEdit, Edit, Node, Value, YamlFile, edit};
-
-/// A template that got a new name.
-#[derive(Debug, Clone)]
-pub(super) struct Rotated {
-    pub(super) id: ObjectId,
-    pub(super) new: String,
-}
 
 /// Turns edits of templates into new templates, and lets the references follow. `names` are those that the
 /// release gives objects which it called otherwise before, and so does the cluster.
@@ -108,13 +101,14 @@ impl Rotating<'_> {
             return;
         }
         let Rotation { reduced: Reduced { draft, .. }, overlay_edits, rotated } = &mut self.done;
-        patches_follow(self.context, (id, &new), draft, overlay_edits, self.said);
+        let template = Rotated { id: id.clone(), new };
+        patches_follow(self.context, &template, draft, overlay_edits, self.said);
         for owner in 0..self.context.base.objects.len() {
             if named_by.contains(&owner) || (draft.has_edits(owner) && !draft.removes(owner)) {
-                self.said.changes.extend(follow(self.context.base, draft, owner, (id, &new)));
+                self.said.changes.extend(follow(self.context.base, draft, owner, (id, &template.new)));
             }
         }
-        rotated.push(Rotated { id: id.clone(), new });
+        rotated.push(template);
     }
 
     /// Blocks the upgrade: a template is to change, and it is unclear what has to follow its new name.

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{ContainerChange, ProviderChange, ValueChange};
+use super::change::{ContainerChange, ProviderChange, ValueChange};
 use crate::objects::id_of;
 use crate::pods::{FEATURE_GATES, containers};
 use crate::state::RenderedComponents;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use capstan_model::object::ObjectId;
 use serde_json::Value;
 
-use super::{DefinitionChange, ProviderChange};
+use super::change::{DefinitionChange, ProviderChange};
 use crate::definitions::{CrdDefinition, difference};
 use crate::objects::id_of;
 use crate::state::RenderedComponents;

@@ -6,7 +6,7 @@ use capstan_model::finding::{Finding, rules};
 use capstan_model::object::ObjectId;
 use capstan_model::wording::list;
 
-use super::{RuleCase, found, named};
+use super::case::{RuleCase, found, named};
 use crate::objects::id_of;
 use crate::rendering::Variable;
 use crate::state::{ComponentsState, RenderedComponents, SetMember};

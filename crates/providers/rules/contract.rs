@@ -2,8 +2,8 @@
 
 use capstan_model::finding::{Finding, rules};
 
+use super::case::{RuleCase, found, named};
 use super::fitting_set::{self, Fitting, accepts};
-use super::{RuleCase, found, named};
 use crate::kind::ProviderKind;
 
 pub(super) fn judge(case: &RuleCase<'_>, findings: &mut Vec<Finding>) {

@@ -10,8 +10,8 @@ use capstan_model::object::{FieldPath, api_group};
 use capstan_model::version::ReleaseVersion;
 use capstan_model::wording::count;
 
+use super::case::{RuleCase, named, parsed};
 use super::in_use::{defined, id_of};
-use super::{RuleCase, named, parsed};
 use crate::state::SetMember;
 
 pub(super) fn judge(case: &RuleCase<'_>, findings: &mut Vec<Finding>) {

@@ -5,7 +5,7 @@
 
 use capstan_model::version::ReleaseVersion;
 
-use super::{RuleCase, is_cluster_api, parsed};
+use super::case::{RuleCase, is_cluster_api, parsed};
 use crate::kind::ProviderKind;
 use crate::state::{ProviderRelease, SetMember};
 

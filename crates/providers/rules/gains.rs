@@ -2,7 +2,7 @@
 
 use capstan_model::finding::{Finding, rules};
 
-use super::{RuleCase, found};
+use super::case::{RuleCase, found};
 use crate::rights::{RbacRight, grants};
 
 /// How many gains a message names.

@@ -3,7 +3,7 @@
 use capstan_model::finding::{Finding, rules};
 use capstan_model::spelling;
 
-use super::{RuleCase, found, named};
+use super::case::{RuleCase, found, named};
 
 pub(super) fn judge(case: &RuleCase<'_>, findings: &mut Vec<Finding>) {
     for member in &case.after.members {

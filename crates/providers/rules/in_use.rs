@@ -6,7 +6,7 @@ use capstan_kustomize::render::PlacedValue;
 use capstan_model::finding::{Finding, Place, rules};
 use capstan_model::object::{FieldPath, ObjectId, api_group};
 
-use super::{RuleCase, named};
+use super::case::{RuleCase, named};
 use crate::definitions::{Certainty, CrdDefinition, misfits, served};
 use crate::state::{RenderedSet, SetMember};
 

@@ -7,8 +7,8 @@ use capstan_model::object::api_group;
 use capstan_model::spelling;
 use serde_json::Value;
 
+use super::case::{RuleCase, found};
 use super::in_use::definitions;
-use super::{RuleCase, found};
 use crate::objects::id_of;
 
 /// Kinds of Kubernetes' own groups that are finished: who writes another one has misspelled it

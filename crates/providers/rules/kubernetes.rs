@@ -6,7 +6,7 @@ use capstan_model::cluster_api::{ClusterRole, KubernetesSupport, supports};
 use capstan_model::finding::{Finding, Place, rules};
 use capstan_model::version::{KubernetesVersion, ReleaseVersion};
 
-use super::{RuleCase, found, is_cluster_api, parsed};
+use super::case::{RuleCase, found, is_cluster_api, parsed};
 use crate::state::SetMember;
 
 pub(super) fn judge(case: &RuleCase<'_>, findings: &mut Vec<Finding>) {

@@ -9,8 +9,9 @@ use capstan_model::finding::{Finding, rules};
 use capstan_model::object::api_group;
 use capstan_model::wording::{count, few, list};
 
+use super::Migration;
+use super::case::{RuleCase, found, named};
 use super::in_use::{Defined, defined};
-use super::{Migration, RuleCase, found, named};
 
 /// How many objects a message names.
 const NAMED: usize = 3;

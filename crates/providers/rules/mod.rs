@@ -4,6 +4,7 @@
 //!
 //! | file | rules |
 //! |---|---|
+//! | `case` | what they look at |
 //! | `components`, `kinds` | `render-failed`, `provider-variable-unbound`, `provider-digest-differs`, `duplicate-object` |
 //! | `contract`, `fitting_set` | `provider-contract`, and the smallest set that keeps to it |
 //! | `versions` | `provider-downgrade`, `provider-minor-skip`, `provider-versions-apart`, `provider-version-unset` |
@@ -17,6 +18,7 @@
 //! Deliberately absent: the catalogue's pages (`capstan_plan::policy`), the settings' say on severities, and what a
 //! finding leads to.
 
+mod case;
 mod components;
 mod contract;
 mod ends;
@@ -31,12 +33,12 @@ mod live;
 mod rolls;
 mod versions;
 
-use capstan_model::finding::{Finding, RuleEntry, Severity};
-use capstan_model::version::ReleaseVersion;
+use capstan_model::finding::{Finding, Severity};
 
-use super::comparison::{self, ProviderChange, SetChanges};
+use self::case::RuleCase;
+use super::comparison::{self, ProviderChange};
 use super::kind::ProviderKind;
-use super::state::{RenderedSet, SetMember};
+use super::state::RenderedSet;
 pub use facts::{Live, Managed, ManagedWorkload, Migration, ProviderRuleFacts, Recorded};
 pub use fitting_set::accepts as accepts_contract;
 
@@ -67,14 +69,6 @@ fn is_of(finding: &Finding, provider: &ProviderChange) -> bool {
     let object = finding.object.as_ref();
     let kind = object.and_then(|object| ProviderKind::parse(&object.kind));
     kind.zip(object).is_some_and(|(kind, object)| kind.label(&object.name) == provider.label)
-}
-
-/// What the rules look at.
-struct RuleCase<'c> {
-    before: Option<&'c RenderedSet>,
-    after: &'c RenderedSet,
-    facts: &'c ProviderRuleFacts<'c>,
-    compared: &'c SetChanges,
 }
 
 /// Compares two states of a set and judges the later one. Without a state before, nothing is said of steps: every
@@ -109,39 +103,6 @@ pub fn compare(
     }
     findings.sort_by_key(|finding| finding.rule.id());
     SetComparison { providers: compared.providers, findings }
-}
-
-impl<'c> RuleCase<'c> {
-    /// The same provider before; `None` where it is new, or nothing is known of before.
-    fn before(&self, member: &SetMember) -> Option<&'c SetMember> {
-        self.before?.members.iter().find(|old| old.kind == member.kind && old.name == member.name)
-    }
-}
-
-/// Of a provider of the set.
-fn found(rule: &'static RuleEntry, member: &SetMember, message: impl Into<String>) -> Finding {
-    Finding::new(rule, message).object(&member.id()).maybe_place(member.place.clone())
-}
-
-fn parsed(member: &SetMember) -> Option<ReleaseVersion> {
-    member.version().and_then(ReleaseVersion::parse)
-}
-
-/// `cluster-api v1.12.8`
-fn named(member: &SetMember) -> String {
-    match member.version() {
-        Some(version) => format!("{} {version}", member.label()),
-        None => member.label(),
-    }
-}
-
-/// The three that Cluster API releases and tests together.
-fn is_cluster_api(member: &SetMember) -> bool {
-    match member.kind {
-        ProviderKind::Core => true,
-        ProviderKind::Bootstrap | ProviderKind::ControlPlane => member.name == "kubeadm",
-        _ => false,
-    }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use capstan_model::object::api_group;
 use capstan_model::version::ReleaseVersion;
 use capstan_model::wording::few;
 
-use super::{RuleCase, found, is_cluster_api, parsed};
+use super::case::{RuleCase, found, is_cluster_api, parsed};
 use crate::state::SetMember;
 
 /// How many control planes a message names.

@@ -12,7 +12,7 @@ use capstan_yaml::YamlFile;
 
 use super::*;
 use crate::rendering::Variable;
-use crate::state::{ComponentsState, ProviderRelease, RenderedComponents};
+use crate::state::{ComponentsState, ProviderRelease, RenderedComponents, SetMember};
 
 /// A provider `LABEL VERSION [CONTRACT]` whose components hold these objects.
 fn member(text: &str, objects: &str) -> SetMember {

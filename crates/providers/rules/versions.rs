@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use capstan_model::finding::{Finding, rules};
 use capstan_model::version::ReleaseVersion;
 
-use super::{RuleCase, found, is_cluster_api, parsed};
+use super::case::{RuleCase, found, is_cluster_api, parsed};
 use crate::state::SetMember;
 
 /// How many minors Cluster API may go up at once
@@ -73,7 +73,7 @@ fn apart(case: &RuleCase<'_>) -> Option<Finding> {
         .map(|text| text.trim_start_matches('v'))
         .collect();
     let first = together.first().filter(|_| versions.len() > 1)?;
-    let named: Vec<String> = together.iter().map(|member| super::named(member)).collect();
+    let named: Vec<String> = together.iter().map(|member| super::case::named(member)).collect();
     let message =
         format!("{}: Cluster API releases and tests these together: give them one version", named.join(", "));
     Some(found(rules::PROVIDER_VERSIONS_APART, first, message))

@@ -1,8 +1,7 @@
 //! What people ask of the reconciler and what it answers: the content of `Fleet`, `ManagedCluster` and
 //! `VaultSecret`.
 //!
-//! Statuses and all of a `ManagedCluster` are exactly what the custom resources have, so `k8s` embeds them as they are. Of
-//! a `Fleet` that holds for each part; `k8s` reads the whole into durations and one of the sources.
+//! They are exactly what the custom resources have, so `k8s` embeds them as they are.
 
 mod cloud_credentials;
 mod condition;
@@ -17,7 +16,8 @@ pub use condition::{Condition, ConditionStatus, ConditionType, Conditions};
 pub use inventory::{ClusterDefinitionStatus, LevelStatus};
 pub use owners_key::{KeyFile, KeyRecipient, OwnersKeyStatus};
 pub use spec::{
-    Adopt, CreateClusters, FleetSpec, Guards, ManagedClusterSpec, ServiceAccountSpec, SourceSpec,
+    Adopt, CreateClusters, FleetSpec, Guards, ManagedClusterSpec, ReleaseSelector, ServiceAccountSpec,
+    SourceSpec,
 };
 pub use status::{
     ClusterPhase, FleetStatus, KeptTemplate, ManagedClusterStatus, PlaceStatus, RolloutMachine, RolloutState,

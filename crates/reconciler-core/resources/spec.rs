@@ -12,56 +12,171 @@ use serde::{Deserialize, Serialize};
 use super::cloud_credentials::CloudCredentialsSpec;
 use capstan_ports::ServiceAccount;
 
-/// `Fleet.spec`, parsed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The desired state of a fleet: where its clusters come from, and how they are applied.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct FleetSpec {
-    /// The management cluster's name in `.capstan.yaml`; its UID there must be this cluster's.
+    /// The name of this management cluster in the repository's .capstan.yaml (managementClusters[].name).
+    ///
+    /// It must be the entry with the UID of this cluster's kube-system namespace. Any other is refused, so a Fleet
+    /// that is copied to another cluster applies nothing there.
+    #[schemars(length(min = 1, max = 253))]
     pub management_cluster: String,
-    /// Where the tree comes from.
+    /// Where the cluster folders come from: exactly one of bot, git, inventory.
     pub source: SourceSpec,
-    /// How often every cluster is compared with Git; 300 s by default.
+    /// How often everything is compared with the live cluster although nothing happened, in seconds. Each cluster has
+    /// its own time within the interval. Changes in Git and of applied objects are seen at once.
+    #[serde(default = "interval", rename = "intervalSeconds", with = "seconds")]
+    #[schemars(with = "i32", range(min = 5, max = 86400))]
     pub interval: Duration,
-    /// How long the reconciliation of one cluster may take; 300 s by default.
+    /// How long one reconciliation of one cluster may take, in seconds: reading, dry run and apply together. The next
+    /// one does the rest.
+    #[serde(default = "timeout", rename = "timeoutSeconds", with = "seconds")]
+    #[schemars(with = "i32", range(min = 5, max = 3600))]
     pub timeout: Duration,
-    /// How long a rollout may make no step before it counts as stuck; 1,200 s by default.
+    /// How long a rollout may make no progress (no machine more, no machine less) before it is reported as stuck, in
+    /// seconds. It must be longer than a machine needs to boot.
+    #[serde(default = "stuck_after", rename = "stuckAfterSeconds", with = "seconds")]
+    #[schemars(with = "i32", range(min = 10, max = 86400))]
     pub stuck_after: Duration,
-    /// How many clusters are worked on at a time; 4 by default.
+    /// How many clusters are reconciled at the same time.
+    #[serde(default = "concurrency")]
+    #[schemars(with = "i32", range(min = 1, max = 64))]
     pub concurrency: usize,
-    /// With whose rights a folder is applied.
+    /// The service account whose rights read and write the objects of a folder.
+    #[serde(default)]
     pub service_account: ServiceAccountSpec,
-    /// What is not done without being asked.
+    /// What needs the consent of a person first.
+    #[serde(default)]
     pub guards: Guards,
-    /// Clouds whose credentials are made for clusters; none by default.
+    /// Clouds for which Capstan makes and renews application credentials of clusters. The first matching entry
+    /// applies.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 100), extend("x-kubernetes-list-type" = "atomic"))]
     pub cloud_credentials: Vec<CloudCredentialsSpec>,
-    /// Nothing is applied and nothing is judged.
+    /// Apply and delete nothing, and say so. The state of live clusters is still reported.
+    #[serde(default)]
     pub suspend: bool,
 }
 
-/// Where a Fleet's tree comes from.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Where the cluster folders come from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-validations" = [
+    {"rule": "[has(self.bot), has(self.git), has(self.inventory)].filter(one, one).size() == 1", "message": "set exactly one of bot, git and inventory"}
+]))]
 pub enum SourceSpec {
-    /// The bot's archive of the claimed folders.
+    /// From the Capstan bot, which serves only the claimed folders, asks for preflights and accepts reports. The
+    /// reconciler connects to the bot, never the other way round.
     Bot {
-        /// The bot's URL.
+        /// The URL of the bot, for example `https://capstan.example.com`. Plain http only within this cluster (a host
+        /// that ends in .svc or .svc.cluster.local) and on the loopback.
+        #[schemars(length(min = 1, max = 2048), extend("x-kubernetes-validations" = [
+            {"rule": "isURL(self) && (url(self).getScheme() == 'https' || (url(self).getScheme() == 'http' && (url(self).getHostname() in ['localhost', '127.0.0.1', '::1'] || url(self).getHostname().endsWith('.svc') || url(self).getHostname().endsWith('.svc.cluster.local'))))",
+             "message": "use https for the bot; plain http is allowed only within this cluster (*.svc) and on the loopback"},
+            {"rule": "!self.matches('^[A-Za-z]+://[^/]*@')",
+             "message": "no credentials in a URL: put them into the Secret that secretName names"}
+        ]))]
         url: String,
-        /// `owner/name` of the repository.
+        /// The repository as the bot knows it: owner/name.
+        #[schemars(
+            length(min = 3, max = 256),
+            regex(pattern = r"^[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+$")
+        )]
         repository: String,
-        /// The Secret beside the Fleet with the join code, later the agent's key.
+        /// A Secret in the Fleet's namespace with the one-time join code (key joinCode). It is needed until the
+        /// reconciler has enrolled.
+        #[schemars(length(min = 1, max = 253))]
+        #[serde(rename = "secretName")]
         secret: String,
     },
-    /// A Git URL.
+    /// From a Git repository, without a bot: no preflights, no reports on pull requests.
     Git {
-        /// `https://…`, without credentials.
+        /// What git clones: https://…, ssh://git@…, file:///… (a folder that is mounted), or, within this cluster
+        /// and on the loopback, http://….
+        #[schemars(length(min = 1, max = 2048), extend("x-kubernetes-validations" = [
+            {"rule": "isURL(self) && (url(self).getScheme() in ['https', 'ssh', 'file'] || (url(self).getScheme() == 'http' && (url(self).getHostname() in ['localhost', '127.0.0.1', '::1'] || url(self).getHostname().endsWith('.svc') || url(self).getHostname().endsWith('.svc.cluster.local'))))",
+             "message": "use https://, ssh:// or file:/// for the repository; plain http:// is allowed only within this cluster (*.svc) and on the loopback"},
+            {"rule": "!self.matches('^https?://[^/]*@') && !self.matches('^ssh://[^/@]*:[^/@]*@')",
+             "message": "no credentials in a URL: put them into the Secret that secretName names"}
+        ]))]
         url: String,
+        /// The branch that is applied.
+        #[serde(default = "branch")]
+        #[schemars(length(min = 1, max = 244))]
         branch: String,
-        /// The Secret beside the Fleet with `token`, or `username` and `password`.
+        /// A Secret in the Fleet's namespace with the key token, the keys username and password, or, for ssh, the keys
+        /// identity and known_hosts. A public repository needs none.
+        #[serde(default, rename = "secretName", skip_serializing_if = "Option::is_none")]
+        #[schemars(length(min = 1, max = 253))]
         secret: Option<String>,
     },
-    /// The objects of an inventory in the Fleet's namespace.
+    /// From an inventory in this management cluster: the objects of its kinds in the Fleet's namespace, and releases
+    /// in ConfigMaps beside them. There is no repository then, and the SHA-256 of all input takes the place of a
+    /// commit.
     Inventory {
-        /// The labels of the ConfigMaps there that are releases.
-        releases: BTreeMap<String, String>,
+        /// Which ConfigMaps are releases.
+        #[serde(default)]
+        releases: ReleaseSelector,
     },
+}
+
+/// Which ConfigMaps in the Fleet's namespace are releases. Each says by its labels capstan.dev/release-provider and
+/// capstan.dev/release-version which one it is; its keys are the names of files: schema.yaml, and templates. binaryData is
+/// gzip.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ReleaseSelector {
+    /// Labels that each of them has.
+    #[serde(default = "release_labels")]
+    #[schemars(extend("minProperties" = 1, "maxProperties" = 20))]
+    pub match_labels: BTreeMap<String, String>,
+}
+
+impl Default for ReleaseSelector {
+    fn default() -> Self {
+        Self { match_labels: release_labels() }
+    }
+}
+
+fn release_labels() -> BTreeMap<String, String> {
+    BTreeMap::from([("capstan.dev/release".to_owned(), "true".to_owned())])
+}
+
+const fn interval() -> Duration {
+    Duration::from_secs(300)
+}
+
+const fn timeout() -> Duration {
+    Duration::from_secs(300)
+}
+
+const fn stuck_after() -> Duration {
+    Duration::from_secs(1200)
+}
+
+const fn concurrency() -> usize {
+    4
+}
+
+fn branch() -> String {
+    "main".to_owned()
+}
+
+/// Times, which the API has as whole seconds.
+mod seconds {
+    use std::time::Duration;
+
+    use serde::{Deserialize as _, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u64(time.as_secs())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+        let seconds = u32::deserialize(deserializer)?;
+        Ok(Duration::from_secs(seconds.max(1).into()))
+    }
 }
 
 impl SourceSpec {

@@ -121,9 +121,7 @@ async fn note(
     record: &ProviderRecord,
 ) -> Result<(), LiveError> {
     let Some(member) = members.member_mut(id) else { return Ok(()) };
-    let key = (member.kind, member.namespace.as_str(), member.name.as_str());
-    let remembered = records::write(ports, by, key, member.remembered.as_ref(), record).await?;
-    member.remembered = Some(remembered);
+    member.remembered = Some(records::write(ports, by, member, record).await?);
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 
 use capstan_live::applying::sent_new;
 use capstan_live::installing::pass::ProviderRecord;
-use capstan_providers::ProviderKind;
+use capstan_reconciler_core::providers::member::PassMember;
 use capstan_reconciler_core::providers::record::{API_VERSION, KIND, Remembered, object, read, text};
 use serde_json::json;
 
@@ -47,13 +47,13 @@ pub(super) async fn read_all(
 pub(super) async fn write(
     ports: &ProviderPorts,
     by: &As,
-    (kind, namespace, name): (ProviderKind, &str, &str),
-    known: Option<&Remembered>,
+    of: &PassMember,
     record: &ProviderRecord,
 ) -> Result<Remembered, LiveError> {
+    let (kind, namespace, name) = (of.kind, &of.namespace, &of.name);
     let object = object(kind, namespace, name);
     let made;
-    let known = match known {
+    let known = match &of.remembered {
         Some(known) => known,
         None => {
             let manifest = json!({

@@ -1,12 +1,12 @@
 //! One folder beside one look at the live cluster: everything that is decided on.
 
 use capstan_kustomize::render::RenderedObject;
-use capstan_live::applying::AppliedInventory;
 use capstan_live::live_objects::LiveObjects;
 use capstan_model::ids::ClusterId;
 use capstan_plan::templates::{NamedTemplate, TemplateNames};
 use capstan_reconciler_core::credentials::{CredentialRequest, bears_mark, reserved};
 use capstan_reconciler_core::owners;
+use capstan_reconciler_core::resources::ManagedClusterStatus;
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -39,15 +39,15 @@ pub(super) struct Observation {
     pub(super) credentials: CredentialRequest,
 }
 
-/// Renders, checks the boundary, names templates, and reads what is there. Writes nothing. Where a class was changed
-/// after `class_changed_after`, the objects that were cloned from it show how far the rollout is.
+/// Renders, checks the boundary, names templates, and reads what is there. Writes nothing. `status` is what was
+/// noted last. Where a class was changed after `class_changed_after`, the objects that were cloned from it show how
+/// far the rollout is.
 pub(super) async fn observe(
     ports: &Ports,
     fleet: &FleetRecord,
     revision: &Revision,
     id: &ClusterId,
-    names: &TemplateNames,
-    inventory: &AppliedInventory,
+    status: &ManagedClusterStatus,
     class_changed_after: Timestamp,
 ) -> Result<Observation, Unwanted> {
     let live = ports.live.as_ref();
@@ -61,12 +61,12 @@ pub(super) async fn observe(
         return Err(Unwanted::Refused(refused));
     }
     let namer = Namer { fleet: &revision.fleet, cluster: id, live, by: &wanted.by };
-    let named = namer.name(&wanted.rendered, names).await.map_err(|error| match error {
+    let named = namer.name(&wanted.rendered, &status.names()).await.map_err(|error| match error {
         NamingError::Refused(refused) => Unwanted::Refused(vec![Reason::of_refused("RenderFailed", refused)]),
         NamingError::Live(error) => Unwanted::Live(error),
     })?;
     let objects = named.rendered.objects;
-    let mut found = read_live(live, &wanted.by, &objects, inventory, class_changed_after).await?;
+    let mut found = read_live(live, &wanted.by, &objects, &status.inventory, class_changed_after).await?;
     let marked = |object: &RenderedObject| {
         let live = found.get(&object.id)?;
         bears_mark(object, live).or_else(|| owners::secret::bears_mark(object, live))

@@ -112,7 +112,7 @@ async fn try_alone(
         hosts: None,
     };
     // A preflight does not judge how far the rollout of machines is.
-    let observed = match observe(ports, fleet, head, id, &known, &status.inventory, Timestamp::MAX).await {
+    let observed = match observe(ports, fleet, head, id, status, Timestamp::MAX).await {
         Ok(observed) => observed,
         Err(Unwanted::Refused(reasons)) => return answer(PreflightVerdict::Rejected, reasons, known),
         Err(Unwanted::Forbidden { reason, .. }) => {

@@ -167,19 +167,17 @@ impl Reconciliation<'_> {
     }
 
     async fn try_run(&mut self) -> Result<ReconcileEnd, Unwanted> {
-        let (request, names) = (self.of.request, self.of.status.names());
+        let request = self.of.request;
         if !self.may_repair() {
             return Ok(ReconcileEnd::Interrupted(Interruption::Unconfirmed));
         }
-        let inventory = &self.of.status.inventory;
         let changed_after = self.clones_changed_after();
         let mut observed = observe(
             request.ports,
             request.fleet,
             request.revision,
             request.id,
-            &names,
-            inventory,
+            &self.of.status,
             changed_after,
         )
         .await?;

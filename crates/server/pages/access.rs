@@ -26,8 +26,8 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::{IntoResponse, Redirect, Response};
 
-use super::Site;
 use super::query::{QueryFields, address};
+use super::site::Site;
 use capstan_bot::page_orders::may_order;
 use capstan_bot::visitors::Person;
 use capstan_listener::answer::HttpRefusal;

@@ -4,11 +4,11 @@ use askama::Template;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
 
-use super::Site;
 use super::access::Visitor;
 use super::frame::{Titled, page, unavailable};
 use super::prose::{Html, prose};
 use super::query::{Paged, Pager, QueryFields, extent, page_address, path};
+use super::site::Site;
 use capstan_campaign::wording::minute;
 use capstan_ports::{AuditFilter, RecordsError, ShownAudit};
 

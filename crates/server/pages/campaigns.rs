@@ -21,11 +21,11 @@ use capstan_ports::{
 };
 use jiff::{SignedDuration, Timestamp};
 
-use super::Site;
 use super::access::Visitor;
 use super::frame::{Titled, not_there, page, unavailable};
 use super::prose::{Html, prose};
 use super::query::{QueryFields, address, extent, path};
+use super::site::Site;
 
 /// The time line shows at least so much of the past and of what comes.
 const PAST: SignedDuration = SignedDuration::from_hours(24);

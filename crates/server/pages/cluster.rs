@@ -11,7 +11,6 @@ use capstan_live::agent::{KubeconfigPlace, MachineAge, RolloutReport};
 use capstan_report::{ProposalState, TargetDetail};
 use jiff::Timestamp;
 
-use super::Site;
 use super::access::Visitor;
 use super::audit::AuditLine as Entry;
 use super::detail::UpgradeDetail;
@@ -21,6 +20,7 @@ use super::prose::{Html, prose};
 use super::query::{Paged, Pager, QueryFields, extent, page_address, path};
 use super::queue;
 use super::row::{Row, row};
+use super::site::Site;
 use capstan_ports::{AuditFilter, RecordsError, ShownMerge, ShownTarget, VisibleRepositories};
 
 const PER_PAGE: u32 = 50;

@@ -9,9 +9,9 @@ use axum::middleware::Next;
 use axum::response::Response;
 use capstan_listener::answer::RefusalNote;
 
-use super::Site;
 use super::access::{Door, SESSION_COOKIE, cookie};
 use super::frame::{Ways, error_page};
+use super::site::Site;
 
 /// The content of an error's page.
 #[derive(Template)]

@@ -7,7 +7,6 @@ use axum::response::Response;
 use capstan_report::ProposalState;
 use url::Url;
 
-use super::Site;
 use super::access::Visitor;
 use super::columns::{Heading, group_of, headings, order_in_address, order_of};
 use super::frame::{Titled, mood, of, page, unavailable};
@@ -15,6 +14,7 @@ use super::overview::Overview;
 use super::query::{Paged, Pager, QueryFields, address, extent, page_address, path};
 use super::queue::{FailedRepository, failed_repositories};
 use super::row::{Row, row};
+use super::site::Site;
 use capstan_ports::{ClusterFilter, ClusterOrder, RecordsError, SortKey};
 
 const PER_PAGE: u32 = 100;

@@ -11,9 +11,9 @@ use capstan_model::wording::count;
 use capstan_report::{Mood, ProposalState};
 use jiff::Timestamp;
 
-use super::Site;
 use super::access::Visitor;
 use super::prose::Html;
+use super::site::Site;
 use crate::Mode;
 use capstan_listener::answer::HttpRefusal;
 

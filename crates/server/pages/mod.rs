@@ -23,62 +23,20 @@ mod queue;
 mod reconcilers;
 mod row;
 mod sign_in;
-
-use std::sync::Arc;
+mod site;
+mod streams;
 
 use axum::Router;
-use axum::body::Body;
-use axum::http::{HeaderMap, StatusCode};
 use axum::routing::{get, post};
-use url::Url;
 
-use super::body::Bodies;
-use crate::{CALLBACK, Mode};
-use capstan_bot::visitors::Visitors;
-use capstan_listener::answer::HttpRefusal;
-use capstan_ports::{Clock, PageRecords};
+use crate::CALLBACK;
 
 pub(super) use self::access::{Door, names_this_machine};
-pub(super) use self::changes::Streams;
 pub(super) use self::errors::framed;
 pub(super) use self::frame::plain_page;
 pub(super) use self::query::QueryFields;
-
-/// A form is a token and a few words.
-const FORM_BYTES: usize = 8 << 10;
-
-/// What the pages work with.
-#[derive(Clone)]
-pub(super) struct Site {
-    pub(super) records: Arc<dyn PageRecords>,
-    /// Who signs in; without it nobody does.
-    pub(super) visitors: Option<Arc<Visitors>>,
-    pub(super) clock: Arc<dyn Clock>,
-    /// The address of repositories for people.
-    pub(super) web_url: Arc<Url>,
-    /// What forms on the loopback listener carry.
-    pub(super) local_token: Arc<str>,
-    pub(super) bodies: Bodies,
-    /// Whether what is shown is done.
-    pub(super) mode: Mode,
-    /// What open pages hear from.
-    pub(super) streams: Streams,
-}
-
-impl Site {
-    /// A repository on GitHub.
-    fn repository_url(&self, name: &str) -> String {
-        format!("{}{}", self.web_url.as_str().trim_end_matches('/'), query::path(&[name]))
-    }
-
-    async fn form(&self, headers: &HeaderMap, body: Body) -> Result<QueryFields, HttpRefusal> {
-        let read = self.bodies.read(headers, body, FORM_BYTES, |_| {}).await;
-        let bytes = read.map_err(|why| {
-            HttpRefusal::new(StatusCode::BAD_REQUEST, "The form cannot be read").because(&why)
-        })?;
-        Ok(QueryFields::parse(&String::from_utf8_lossy(&bytes.whole())))
-    }
-}
+pub(super) use self::site::Site;
+pub(super) use self::streams::Streams;
 
 /// The pages as one door shows them.
 pub(super) fn routes(site: Site, door: Door) -> Router {

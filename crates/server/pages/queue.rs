@@ -6,11 +6,11 @@ use axum::extract::{Path, RawQuery, State};
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Redirect, Response};
 
-use super::Site;
 use super::access::Visitor;
 use super::frame::{Titled, not_there, page, unavailable};
 use super::prose::{Html, prose};
 use super::query::{Paged, Pager, QueryFields, extent, page_address};
+use super::site::Site;
 use capstan_campaign::wording::minute;
 use capstan_ports::{Again, FleetJob, JobState, ShownRepository};
 

@@ -4,9 +4,9 @@ use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
 
-use super::Site;
 use super::access::Visitor;
 use super::frame::{Titled, not_there, page, unavailable};
+use super::site::Site;
 use capstan_campaign::wording::minute;
 use capstan_ports::Agent;
 

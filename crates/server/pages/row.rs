@@ -7,10 +7,10 @@ use capstan_ports::{CheckConclusion, ShownTarget};
 use capstan_report::{Mood, ProposalState};
 use jiff::Timestamp;
 
-use super::Site;
 use super::frame::{ago, mood, of};
 use super::prose::{Html, prose};
 use super::query::path;
+use super::site::Site;
 
 /// A cluster in a table.
 #[derive(Clone, Default)]

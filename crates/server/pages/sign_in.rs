@@ -12,10 +12,10 @@ use axum::http::header::SET_COOKIE;
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Redirect, Response};
 
-use super::Site;
 use super::access::{SESSION_COOKIE, Visitor, cookie};
 use super::frame::{Titled, not_there, page};
 use super::query::{QueryFields, address};
+use super::site::Site;
 use capstan_bot::visitors::{BEGINNING, NotSignedIn, SESSION};
 use capstan_listener::Peer;
 use capstan_listener::answer::HttpRefusal;

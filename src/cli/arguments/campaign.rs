@@ -6,7 +6,7 @@ use capstan_campaign::time::Period;
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 
-use super::Format;
+use super::format::Format;
 
 /// `capstan campaign`
 #[derive(Debug, Args)]

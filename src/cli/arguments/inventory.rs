@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use capstan_model::object::FieldPath;
 use clap::{Args, Subcommand};
 
-use super::Format;
+use super::format::Format;
 
 /// `capstan inventory`
 #[derive(Debug, Args)]

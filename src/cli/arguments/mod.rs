@@ -1,6 +1,7 @@
 //! What can be typed.
 
 mod campaign;
+mod format;
 mod inventory;
 
 use std::path::PathBuf;
@@ -15,6 +16,8 @@ pub(super) use inventory::{
     Inventory, InventoryCommand, InventoryDiff, InventoryExplain, InventoryImport, InventoryRender,
     InventoryUses,
 };
+
+pub use format::Format;
 
 use crate::config::{ReconcileOptions, ServeOptions};
 
@@ -248,17 +251,6 @@ impl CheckoutCommand {
             Self::Schema(_) | Self::Rules(_) | Self::Completions(_) | Self::Help(_) => "printing",
         }
     }
-}
-
-/// How a result is printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// For people.
-    Text,
-    /// For programs.
-    Json,
-    /// For programs and people.
-    Yaml,
 }
 
 /// How plans are printed.

@@ -6,7 +6,8 @@ use capstan_inventory::origin::LevelKind;
 use capstan_report::Refusal;
 
 use super::super::{CommandFailure, CommandOutcome, output};
-use super::{OpenedInventory, complain, named};
+use super::opened::{OpenedInventory, named};
+use super::printed::complain;
 use crate::cli::progress::say;
 
 pub(super) fn run(opened: OpenedInventory<'_>, name: &str) -> Result<CommandOutcome, CommandFailure> {

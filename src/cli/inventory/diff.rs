@@ -7,8 +7,10 @@ use capstan_report::inventory_reach;
 use serde_json::{Value, json};
 
 use super::super::arguments::InventoryDiff;
-use super::super::{CommandFailure, CommandOutcome, Context, Format, output, text};
-use super::{open_in, print_value};
+use super::super::context::Context;
+use super::super::{CommandFailure, CommandOutcome, Format, output, text};
+use super::opened::open_in;
+use super::printed::print_value;
 use capstan_fleet::inventory::Difference;
 
 pub(super) fn run(context: &Context<'_>, command: &InventoryDiff) -> Result<CommandOutcome, CommandFailure> {

@@ -14,7 +14,8 @@ use serde_json::{Value, json};
 
 use super::super::arguments::{InventoryExplain, InventoryUses};
 use super::super::{CommandFailure, CommandOutcome, Format, output};
-use super::{OpenedInventory, complain, explained, id, named, origin, place, print_value, refused};
+use super::opened::{OpenedInventory, named, refused};
+use super::printed::{complain, explained, id, origin, place, print_value};
 
 pub(super) fn explain_one(
     opened: OpenedInventory<'_>,
@@ -26,7 +27,8 @@ pub(super) fn explain_one(
     let path = command.pointer.clone().unwrap_or_default();
     if let Some(object) = &command.object {
         let rendered = rendered.map_err(|findings| refused(&findings))?;
-        return explain_object(survey, command, &member, &values, &rendered, object, &path);
+        let cluster = RenderedCluster { member: &member, values: &values, rendered: &rendered };
+        return explain_object(survey, cluster, object, &path, command.output);
     }
     // Where the render fails, the value still has its history.
     let rendered = rendered.unwrap_or_default();
@@ -43,7 +45,8 @@ pub(super) fn explain_one(
     match command.output {
         Format::Text => {
             for one in &all {
-                print_text(&member, &values, &rendered, one)?;
+                let cluster = RenderedCluster { member: &member, values: &values, rendered: &rendered };
+                print_text(cluster, one)?;
             }
         }
         Format::Json | Format::Yaml => {
@@ -69,10 +72,16 @@ fn pointers(member: &Member<'_>, values: &ClusterValues) -> BTreeSet<String> {
     all.map(str::to_owned).collect()
 }
 
+/// A cluster of the inventory, its values, and its objects.
+#[derive(Clone, Copy)]
+struct RenderedCluster<'a> {
+    member: &'a Member<'a>,
+    values: &'a ClusterValues,
+    rendered: &'a RenderedTemplates,
+}
+
 fn print_text(
-    member: &Member<'_>,
-    values: &ClusterValues,
-    rendered: &RenderedTemplates,
+    RenderedCluster { member, values, rendered }: RenderedCluster<'_>,
     one: &Explained,
 ) -> Result<(), CommandFailure> {
     let value = one.value.as_ref().map_or_else(|| "absent".to_owned(), ToString::to_string);
@@ -121,12 +130,10 @@ fn fields(rendered: &RenderedTemplates, path: &FieldPath) -> Vec<Value> {
 /// From a field of an object back to the template and the values that were read there.
 fn explain_object(
     survey: &Survey,
-    command: &InventoryExplain,
-    member: &Member<'_>,
-    values: &ClusterValues,
-    rendered: &RenderedTemplates,
+    RenderedCluster { member, values, rendered }: RenderedCluster<'_>,
     typed: &str,
     path: &FieldPath,
+    format: Format,
 ) -> Result<CommandOutcome, CommandFailure> {
     let is_meant = |object: &&RenderedObject| {
         typed.split_once('/').is_some_and(|(kind, name)| object.id.kind == kind && object.id.name == name)
@@ -146,7 +153,7 @@ fn explain_object(
     for placed in object.placements.iter().filter(inside) {
         let read: Vec<Explained> =
             placed.reads.iter().filter_map(|read| explain(member, values, read)).flatten().collect();
-        if command.output == Format::Text {
+        if format == Format::Text {
             output::print_line(&format!("{} {} by {}", object.id, placed.path, placed.template))?;
             for one in &read {
                 let value = one.value.as_ref().map_or_else(|| "absent".to_owned(), ToString::to_string);
@@ -159,7 +166,7 @@ fn explain_object(
         }));
     }
     if let Some((component, said)) = survey.component_of(member, values, &object.id, path) {
-        if command.output == Format::Text {
+        if format == Format::Text {
             output::print_line(&format!(
                 "{} {path} by the component {component}, named by {said}",
                 object.id
@@ -169,7 +176,7 @@ fn explain_object(
             "object": object.id, "path": path, "component": component, "origin": origin(&said),
         }));
     }
-    match command.output {
+    match format {
         Format::Text if elements.is_empty() => {
             output::print_line(&format!(
                 "{} {path} holds no value: it is the text of {}",
@@ -177,7 +184,7 @@ fn explain_object(
             ))?;
         }
         Format::Text => {}
-        Format::Json | Format::Yaml => print_value(&Value::Array(elements), command.output)?,
+        Format::Json | Format::Yaml => print_value(&Value::Array(elements), format)?,
     }
     Ok(complain(values))
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::super::arguments::InventoryImport;
 use super::super::{CommandFailure, CommandOutcome, Format};
-use super::print_value;
+use super::printed::print_value;
 use crate::cli::progress::say;
 
 pub(super) fn run(command: &InventoryImport) -> Result<CommandOutcome, CommandFailure> {

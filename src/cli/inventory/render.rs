@@ -11,7 +11,8 @@ use capstan_report::Refusal;
 
 use super::super::arguments::InventoryRender;
 use super::super::{CommandFailure, CommandOutcome, output};
-use super::{OpenedInventory, id, in_folder, in_folders, in_words, named};
+use super::opened::{OpenedInventory, in_folder, in_folders, named};
+use super::printed::{id, in_words};
 use crate::cli::progress::say;
 
 pub(super) fn run(

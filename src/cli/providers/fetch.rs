@@ -16,8 +16,9 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::set::{failed, of_file, set};
 use crate::cli::arguments::ProvidersFetch;
+use crate::cli::context::Context;
 use crate::cli::progress::say;
-use crate::cli::{CommandFailure, CommandOutcome, Connect, Context, Format, ObjectFormat, output, typed};
+use crate::cli::{CommandFailure, CommandOutcome, Connect, Format, ObjectFormat, output, typed};
 
 /// Where files go if nothing else was typed.
 const KEPT_IN: &str = ".capstan/providers";

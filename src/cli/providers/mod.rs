@@ -10,7 +10,9 @@ use serde_json::Value;
 
 use self::set::rendered;
 use super::arguments::{ProviderInputs, Providers, ProvidersCommand};
-use super::{CommandFailure, CommandOutcome, Connect, Context, Format, ObjectFormat, output};
+use super::context::Context;
+use super::opening::Connect;
+use super::{CommandFailure, CommandOutcome, Format, ObjectFormat, output};
 
 pub(super) fn run(
     context: &Context<'_>,

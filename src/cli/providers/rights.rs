@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use super::set::rendered_at;
 use crate::cli::arguments::ProviderInputs;
-use crate::cli::{CommandFailure, CommandOutcome, Context, Format, output};
+use crate::cli::context::Context;
+use crate::cli::{CommandFailure, CommandOutcome, Format, output};
 
 pub(super) fn run(
     context: &Context<'_>,

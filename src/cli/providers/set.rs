@@ -11,10 +11,11 @@ use capstan_providers::{
 use capstan_report::Refusal;
 use capstan_yaml::YamlFile;
 
+use crate::cli::CommandFailure;
 use crate::cli::arguments::ProviderInputs;
+use crate::cli::context::Context;
 use crate::cli::progress::say;
 use crate::cli::typed::file_or_folder;
-use crate::cli::{CommandFailure, Context};
 use capstan_ports::Workspace;
 
 /// The set below a path, which has providers.

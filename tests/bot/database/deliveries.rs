@@ -223,15 +223,8 @@ async fn an_arrival_while_a_job_runs_is_visible_before_the_next_claim() {
         let job = claim(database).await.unwrap();
         assert_eq!(database.arrivals(1, began).await.unwrap(), Arrivals::default(), "the run was given it");
 
-        let woken = tokio::spawn({
-            let database = database.clone();
-            async move {
-                let asked = std::time::Instant::now();
-                database.wait_for_arrivals(Duration::from_secs(60)).await;
-                asked.elapsed() < Duration::from_secs(60)
-            }
-        });
-        tokio::time::sleep(Duration::from_millis(200)).await;
+        let mut woken = database.wait_for_arrivals(Duration::from_secs(3_600));
+        assert!(futures_util::poll!(&mut woken).is_pending());
         let press = PressHint { by: "ada".to_owned(), button: "merge".to_owned() };
         let head = Some("2e".repeat(20));
         let on_issue = DeliveryHint { comment: Some(902), ..DeliveryHint::default() };
@@ -243,7 +236,7 @@ async fn an_arrival_while_a_job_runs_is_visible_before_the_next_claim() {
             delivery("f", 2, comment(3, 903)),
         ];
         database.store(&batch).await.unwrap();
-        assert!(woken.await.unwrap(), "who waits is woken");
+        tokio::time::timeout(Duration::from_secs(60), woken).await.expect("who waits is woken");
         let arrived = database.arrivals(1, began).await.unwrap();
         assert_eq!((arrived.comments.as_slice(), arrived.issues.as_slice()), (&[901, 902][..], &[5][..]));
         assert_eq!(arrived.presses.iter().map(|press| press.delivery.as_str()).collect::<Vec<_>>(), ["e"]);

@@ -12,7 +12,6 @@ use capstan_ports::{
     PullRequestState, PullRequests, Reaction, RepositoryName, ReviewDecision, SidebarPart, Sidebars, Trees,
 };
 use capstan_report::{Annotation, AnnotationLevel};
-use capstan_test_support::tally;
 
 use super::fleet::{Fleet, NAME};
 use capstan_test_parts::conformance::assert_conforms;
@@ -288,12 +287,13 @@ async fn the_newest_pull_request_of_a_branch_is_found_past_those_of_forks() {
         head: head.clone(),
         base: fleet.head.clone(),
     };
+    // GitHub's times are whole seconds: by this the edit below is a later one.
+    fleet.forge.age(NAME, 2, 2).unwrap();
     assert_eq!(newest().await, [expected("The body of #2")]);
     // Its text is read again where it has changed, and else not.
     fleet.take_requests();
     assert_eq!(newest().await, [expected("The body of #2")]);
     assert_eq!(fleet.take_requests().len(), 2, "the first page, and one past the forks");
-    tokio::time::sleep(tally::wait(std::time::Duration::from_millis(1_100))).await;
     let edit = PullRequestEdit { body: Some("Another".to_owned()), ..PullRequestEdit::default() };
     github.edit_pull_request(repository, 2, &edit).await.unwrap();
     assert_eq!(newest().await, [expected("Another")]);

@@ -6,7 +6,6 @@ use capstan_bot::intake::look_for_missed;
 use capstan_forge::{Edit, Fault, Matching, Permission, Strike};
 use capstan_github::{AppCredentials, GitHub, GitHubLimits};
 use capstan_ports::MissedDeliveries as _;
-use capstan_test_support::tally;
 
 use super::town::{REPOSITORY, Town};
 
@@ -201,8 +200,6 @@ async fn what_only_a_part_needs_costs_only_that_part() {
         town.comment(number, "ada", "/capstan help").await;
         assert_eq!(town.answers(number).len(), answers + 1, "{method} {path}: commands are answered");
         town.forge.clear_faults();
-        // After calls that were not answered nothing is asked for a while.
-        tokio::time::sleep(tally::wait(Duration::from_secs(5))).await;
         town.pass(3_600);
         town.settle().await;
         town.resync().await;

@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::sample;
 use super::town::{REPOSITORY, Town, processes};
+use super::workers::until;
 
 const POISONED: &str = "gauss/peu01";
 const NEIGHBOUR: &str = "noether/peu02";
@@ -139,7 +140,8 @@ async fn a_plan_that_takes_too_long_in_total_is_reported_and_the_others_are_judg
 async fn what_a_job_asked_for_ends_with_the_job() {
     let state = tempfile::tempdir().unwrap();
     let program = state.path().join("capstan");
-    std::fs::write(&program, "#!/bin/sh\nexec sleep 1000\n").unwrap();
+    std::fs::write(&program, "#!/bin/sh\n: > \"$0.begun\"\nexec sleep 1000\n").unwrap();
+    let begun = state.path().join("capstan.begun");
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o700)).unwrap();
     let planner = ProcessPlanner::new(Processes { program, count: 1, ..processes(1 << 30) });
     // The first works, the second waits for the process.
@@ -153,7 +155,7 @@ async fn what_a_job_asked_for_ends_with_the_job() {
             (ended, asked)
         })
         .collect();
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    until("one works", || begun.exists()).await;
     for (ended, asked) in asked.into_iter().rev() {
         assert!(!asked.is_finished());
         ended.cancel();

@@ -177,7 +177,11 @@ impl Bot {
         canary::plant_key(&key);
         canary::plant(SEALING_KEY);
         let credentials = AppCredentials::from_pem(app.id, &key.clone().into(), "test").unwrap();
-        let limits = GitHubLimits { first_retry_after: Duration::from_millis(5), ..GitHubLimits::default() };
+        let limits = GitHubLimits {
+            first_retry_after: Duration::from_millis(5),
+            rest_when_unanswered: Duration::ZERO,
+            ..GitHubLimits::default()
+        };
         let github = GitHub::connect(&forge.url().parse().unwrap(), credentials, limits).unwrap();
         let reconcilers = Reconcilers { records: Arc::new(database.clone()), notifier: Notifier::default() };
         let ports = Ports {

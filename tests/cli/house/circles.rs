@@ -1,6 +1,7 @@
 //! Within a package files import one another in one direction.
 //!
-//! A folder's `mod.rs` and the files below it are one idea: imports between them do not count as arrows.
+//! That holds between folders. A `mod.rs` and the files below it still import one another in some places: those have a
+//! number, which may only fall. What a `mod.rs` hands on counts as an import.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,28 +14,70 @@ pub(super) type Module = Vec<String>;
 /// Each file with those that it imports, and one name that it takes from each.
 pub(super) type Arrows = BTreeMap<Module, BTreeMap<Module, String>>;
 
+/// Files in a circle with their `mod.rs`: package, how many.
+const WITH_THEIR_FOLDER: &[(&str, usize)] = &[
+    ("crates/bot", 19),
+    ("crates/bot-core", 5),
+    ("crates/database", 2),
+    ("crates/demo", 2),
+    ("crates/fleet", 7),
+    ("crates/hosts", 6),
+    ("crates/inventory", 10),
+    ("crates/k8s", 8),
+    ("crates/live", 2),
+    ("crates/model", 15),
+    ("crates/plan", 12),
+    ("crates/providers", 13),
+    ("crates/reconciler", 15),
+    ("src", 3),
+];
+
+fn arrows_of(package: &str) -> Arrows {
+    let map = Map::read(package);
+    let files = map.files().into_iter().filter(|file| !is_test(file.strip_prefix(&map.root).unwrap()));
+    let read = files.map(|file| (module_depth(&map.root, &file), fs::read_to_string(&file).unwrap()));
+    arrows(&read.collect())
+}
+
 #[test]
 fn files_import_one_another_in_one_direction() {
     let mut found = Vec::new();
     for package in PACKAGES {
-        let map = Map::read(package);
-        let files = map.files().into_iter().filter(|file| !is_test(file.strip_prefix(&map.root).unwrap()));
-        let read = files.map(|file| (module_depth(&map.root, &file), fs::read_to_string(&file).unwrap()));
-        found.extend(
-            circles(&arrows(&read.collect())).into_iter().map(|circle| format!("{package}: {circle}")),
-        );
+        let between = between_folders(arrows_of(package));
+        found.extend(circles(&between).into_iter().map(|circle| format!("{package}: {circle}")));
     }
     assert!(found.is_empty(), "files import one another in circles:\n{}", found.join("\n"));
 }
 
 #[test]
+fn few_files_are_in_a_circle_with_their_folder() {
+    let (mut found, mut named) = (BTreeMap::new(), Vec::new());
+    for package in PACKAGES {
+        let arrows = arrows_of(package);
+        let files = in_circles(&arrows);
+        if files > 0 {
+            found.insert(*package, files);
+            named.extend(circles(&arrows).into_iter().map(|circle| format!("{package}: {circle}")));
+        }
+    }
+    let written: BTreeMap<&str, usize> = WITH_THEIR_FOLDER.iter().copied().collect();
+    assert_eq!(
+        found,
+        written,
+        "left: what there is, right: what is written in this file. Some of them:\n{}",
+        named.join("\n")
+    );
+}
+
+#[test]
 fn the_test_sees_circles_of_files() {
-    let seen = |files: &[(&str, &str)]| {
+    let read = |files: &[(&str, &str)]| {
         let files = files
             .iter()
             .map(|(module, source)| (module.split('/').map(str::to_owned).collect(), (*source).to_owned()));
-        circles(&arrows(&files.collect()))
+        arrows(&files.collect())
     };
+    let seen = |files: &[(&str, &str)]| circles(&between_folders(read(files)));
     let b_takes_from_a = ("x/b", "use super::a::A;");
     assert_eq!(
         seen(&[("x", ""), ("x/a", "use super::b; fn f() { b::g(); }"), b_takes_from_a]),
@@ -55,7 +98,13 @@ fn the_test_sees_circles_of_files() {
     );
     let one_way = ("x/a", "use super::b::B; #[cfg(test)] mod tests { use super::A; }");
     assert_eq!(seen(&[one_way, ("x/b", "#[cfg(test)] mod tests { use super::super::a::A; }")]), [""; 0]);
-    assert_eq!(seen(&[("x", "use self::a::A;"), ("x/a", "use super::X;")]), [""; 0]);
+    let with_its_folder = [("x", "use self::a::A;"), ("x/a", "use super::X;")];
+    assert_eq!(seen(&with_its_folder), [""; 0]);
+    assert_eq!(in_circles(&read(&with_its_folder)), 2);
+    let hands_on = [("x", "pub use self::a::A; pub use self::b::B;"), ("x/a", "use super::B;"), ("x/b", "")];
+    assert_eq!(in_circles(&read(&hands_on)), 0);
+    let is_seen_by_its_folder = [("x", "use self::a::A;"), ("x/a", "pub(super) struct A;")];
+    assert_eq!(in_circles(&read(&is_seen_by_its_folder)), 0);
 }
 
 fn arrows(files: &BTreeMap<Module, String>) -> Arrows {
@@ -66,12 +115,24 @@ fn arrows(files: &BTreeMap<Module, String>) -> Arrows {
     for (module, paths) in &read {
         for path in &paths.named {
             let Some((file, name)) = house.file_of(module, path, 0) else { continue };
-            if !file.starts_with(module) && !module.starts_with(&file) {
+            if file != **module {
                 arrows.entry((*module).clone()).or_default().entry(file).or_insert(name);
             }
         }
     }
     arrows
+}
+
+/// Without the arrows between a `mod.rs` and the files below it.
+fn between_folders(mut arrows: Arrows) -> Arrows {
+    for (from, targets) in &mut arrows {
+        targets.retain(|to, _| !to.starts_with(from) && !from.starts_with(to));
+    }
+    arrows
+}
+
+fn in_circles(arrows: &Arrows) -> usize {
+    arrows.keys().filter(|file| circle_through(arrows, file).is_some()).count()
 }
 
 struct House<'a> {

@@ -437,6 +437,9 @@ impl<'ast> Visit<'ast> for Paths {
         syn::visit::visit_expr_closure(self, closure);
     }
 
+    /// `pub(super)` names no module: it says who sees an item.
+    fn visit_visibility(&mut self, _: &'ast syn::Visibility) {}
+
     fn visit_path(&mut self, path: &'ast syn::Path) {
         self.named.push(path.segments.iter().map(|segment| segment.ident.to_string()).collect());
         syn::visit::visit_path(self, path);

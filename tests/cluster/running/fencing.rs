@@ -1,5 +1,6 @@
 //! A process that no longer leads, and a process whose objects another one has written meanwhile.
 
+use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 
@@ -10,6 +11,7 @@ use capstan_reconciler::gate::Gate;
 use capstan_reconciler::reconcile::ReconcileEnd;
 use capstan_reconciler::reconcile::ports::ClusterRecord;
 use capstan_reconciler::reconcile::resources::ConditionType;
+use futures_util::poll;
 use serde_json::json;
 
 use super::applying::plain;
@@ -165,17 +167,17 @@ async fn who_waited_for_its_place_is_asked_then_whether_it_leads() {
         let gate = gate.clone();
         let map =
             json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "org"}});
-        tokio::spawn(async move { gate.apply(&As::Reconciler, &map, run, Contested::Take).await })
+        async move { gate.apply(&As::Reconciler, &map, run, Contested::Take).await }
     };
-    let tried = apply(Run::Dry);
+    let tried = tokio::spawn(apply(Run::Dry));
     tokio::task::spawn_blocking(move || is_begun.recv().unwrap()).await.unwrap();
-    let written = apply(Run::Real);
-    tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    let mut written = pin!(apply(Run::Real));
+    assert!(poll!(&mut written).is_pending());
     // The lead is lost while it waits.
     left.0.store(0, Ordering::Relaxed);
     release.send(()).unwrap();
     tried.await.unwrap().unwrap();
-    let error = written.await.unwrap().unwrap_err();
+    let error = written.await.unwrap_err();
     assert!(matches!(error, LiveError::NotLeading { .. }), "{error}");
     assert_eq!(world.live.take_writes(), [""; 0]);
 }

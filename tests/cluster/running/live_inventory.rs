@@ -11,7 +11,7 @@ use capstan_ports::KindScope;
 use capstan_reconciler::reconcile::ports::{
     FleetRecord, OpenSource, SecretData, SourceError, SourceOpener, TreeSource as _, TrialFailed,
 };
-use capstan_reconciler::reconcile::resources::{ConditionType, SourceSpec};
+use capstan_reconciler::reconcile::resources::{ConditionType, ReleaseSelector, SourceSpec};
 use capstan_reconciler::reconcile::{InventorySource, Ports};
 use serde_json::{Value, json};
 
@@ -91,7 +91,8 @@ impl Town {
         }
         world.live.put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": HOME}}));
         world.fleet.lock().unwrap().spec.interval = Duration::from_millis(50);
-        world.fleet.lock().unwrap().spec.source = SourceSpec::Inventory { releases: labels() };
+        world.fleet.lock().unwrap().spec.source =
+            SourceSpec::Inventory { releases: ReleaseSelector { match_labels: labels() } };
         let town = Self { world, note: Arc::default() };
         town.release("v1.0.0", &[("schema.yaml", SCHEMA), ("cluster.yaml", CLUSTER), ("note.yaml", NOTE)]);
         town

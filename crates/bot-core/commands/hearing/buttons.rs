@@ -8,7 +8,7 @@ use capstan_report::pressed_meanwhile;
 use crate::effects::Effect;
 use crate::facts::Facts;
 use crate::proposals::DecisionStep;
-use crate::requests::{Request, RequestOrigin, meant_by, readers_of};
+use crate::requests::{CommandAuthor, Request, RequestOrigin, meant_by, readers_of};
 
 /// The request of a pressed button, or what is done instead. Asks for the right of the person who pressed it.
 pub fn press(
@@ -24,10 +24,11 @@ pub fn press(
         return DecisionStep::Decided(Err(Effect::Audit(audited)));
     };
     let Some(right) = right else { return DecisionStep::Ask(()) };
-    let said = (right, hear(right, readers_of(settings), press.at, None));
-    let (origin, place) = (RequestOrigin::Button(press.clone()), (pull.number, Some(pull.clone())));
-    let by = (press.by.as_str(), press.at);
-    DecisionStep::Decided(Ok(Box::new(Request::new(origin, place, by, vec![Ok(command)], said))))
+    let hearing = hear(right, readers_of(settings), press.at, None);
+    let given = CommandAuthor { by: &press.by, at: press.at, right, hearing };
+    let origin = RequestOrigin::Button(press.clone());
+    let request = Request::new(origin, pull.number, Some(pull.clone()), given, vec![Ok(command)]);
+    DecisionStep::Decided(Ok(Box::new(request)))
 }
 
 /// What a check says at once of a button that is obeyed. The next run writes that check again.

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use crate::effects::Effect;
 use crate::facts::{Facts, Write};
 use crate::proposals::DecisionStep;
-use crate::requests::{Request, RequestOrigin, address, readers_of, right_of};
+use crate::requests::{CommandAuthor, Request, RequestOrigin, address, readers_of, right_of};
 
 /// Issues that are read one by one. If there are more, all recent ones are listed.
 const ISSUES_ONE_BY_ONE: usize = 5;
@@ -132,9 +132,9 @@ fn heard(of: CommentFacts<'_>, known: &CommentAnswers) -> Result<HeardComment, C
         (true, Some(None)) => return Ok(HeardComment::default()),
         (true, Some(Some(pull))) => Some(PullRequest::clone(pull)),
     };
-    let by = (comment.author.as_str(), comment.created_at);
+    let given = CommandAuthor { by: &comment.author, at: comment.created_at, right, hearing };
     let origin = RequestOrigin::Comment(comment.clone());
-    let request = Request::new(origin, (*number, pull), by, commands, (right, hearing));
+    let request = Request::new(origin, *number, pull, given, commands);
     Ok(HeardComment { request: Some(request), ..ends(effects) })
 }
 

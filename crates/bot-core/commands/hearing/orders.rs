@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::effects::Effect;
 use crate::proposals::DecisionStep;
-use crate::requests::{Request, RequestOrigin, hearing_of};
+use crate::requests::{CommandAuthor, Request, RequestOrigin, hearing_of};
 
 /// How long an order is valid. After a longer wait, because runs failed, it was given in another situation.
 const HOLDS: SignedDuration = SignedDuration::from_hours(1);
@@ -41,9 +41,9 @@ pub fn order(
         return ends("command-not-possible", why);
     };
     let Some(right) = right else { return DecisionStep::Ask(()) };
-    let (origin, place) = (RequestOrigin::Page(order.clone()), (of.dashboard.unwrap_or_default(), None));
-    let (by, said) = ((order.by.as_str(), order.at), (right, hearing_of(right, of.settings)));
-    DecisionStep::Decided(Ok(Box::new(Request::new(origin, place, by, vec![Ok(command)], said))))
+    let (origin, number) = (RequestOrigin::Page(order.clone()), of.dashboard.unwrap_or_default());
+    let given = CommandAuthor { by: &order.by, at: order.at, right, hearing: hearing_of(right, of.settings) };
+    DecisionStep::Decided(Ok(Box::new(Request::new(origin, number, None, given, vec![Ok(command)]))))
 }
 
 /// What ends an order that is not carried out.

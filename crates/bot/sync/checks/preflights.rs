@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use capstan_bot_core::checks::{
     AnsweredQuestion, CheckSubject, Comparison, LiveQuestion, PreflightNeed, Preflights, QuestionAnswers,
-    QuestionFacts, QuestionNeed, ask, claimed, is_asked, live_inputs, preflights_in_words, tried,
+    QuestionFacts, QuestionNeed, TouchedClusters, ask, claimed, is_asked, live_inputs, preflights_in_words,
+    tried,
 };
 use capstan_bot_core::effects::{CHECK, KeptReport};
 use capstan_bot_core::facts::{Facts, Reporters, Scopes};
@@ -86,9 +87,8 @@ impl LivePreflights<'_> {
         let known = records.preflights_of_head(self.facts.repository.id, tried.head()).await?;
         for (uid, (name, scopes)) in claimed {
             let clusters: Vec<ClusterId> = scopes.keys().cloned().collect();
-            let way = (merge.basis, default_branch.as_str());
-            let mode = settings.preflight.mode;
-            let asked = is_asked(reporters, (&name, &uid), way, &clusters, mode);
+            let touched = TouchedClusters { name: &name, uid: &uid, clusters: &clusters };
+            let asked = is_asked(reporters, touched, default_branch, merge.basis, settings.preflight.mode);
             let standing = match (asked, PreflightId::parse(&Ulid::generate().to_string())) {
                 (PreflightNeed::Silently, _) => None,
                 (PreflightNeed::No(why), _) => Some(PreflightReply::NotAsked(why)),

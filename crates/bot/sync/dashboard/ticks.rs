@@ -2,11 +2,12 @@
 //! made one edit.
 
 use capstan_bot_core::dashboard::{
-    Board, DashboardEdit, by_others, edited, late, reading_of, said_to_lost, tick_requests, written_over,
+    Board, DashboardEdit, TickedBoxes, by_others, edited, late, reading_of, said_to_lost, tick_requests,
+    written_over,
 };
 use capstan_bot_core::requests::{Request, right_of};
 use capstan_plan::settings::RepositorySettings;
-use capstan_report::{Choice, DashboardReading, Notice};
+use capstan_report::{DashboardReading, Notice};
 
 use super::super::SyncError;
 use super::super::people::People;
@@ -45,8 +46,8 @@ impl DashboardIssue<'_> {
         board.edits = by_others(&text.edits, &own).len();
         let said = match edited(&board.reading, &text.edits, &own) {
             DashboardEdit::Nothing => return Ok(Vec::new()),
-            DashboardEdit::Ticks(login, at, choices) => {
-                let requests = self.tick_requests(number, (login, at), (0, choices), settings).await?;
+            DashboardEdit::Ticks(ticked) => {
+                let requests = self.tick_requests(number, 0, ticked, settings).await?;
                 board.ticks = requests.len();
                 return Ok(requests);
             }
@@ -72,9 +73,9 @@ impl DashboardIssue<'_> {
         for (ticks, choices) in late(&self.hints.ticks, &board.record.earlier) {
             tracing::info!(repository = %self.facts.repository.name, issue = issue.number, by = ticks.by, ticks = choices.len(), "processed ticks that had been overwritten");
             board.late.extend(choices.iter().map(|choice| (ticks.boxes.clone(), choice.clone())));
-            let at = heard + requests.len();
-            let who = (ticks.by.as_str(), ticks.at);
-            requests.extend(self.tick_requests(issue.number, who, (at, choices), settings).await?);
+            let before = heard + requests.len();
+            let ticked = TickedBoxes { by: &ticks.by, at: ticks.at, choices };
+            requests.extend(self.tick_requests(issue.number, before, ticked, settings).await?);
         }
         board.ticks += requests.len();
         Ok(requests)
@@ -105,12 +106,12 @@ impl DashboardIssue<'_> {
     async fn tick_requests(
         self,
         number: u64,
-        (login, given_at): (&str, jiff::Timestamp),
-        (before, choices): (usize, Vec<Choice>),
+        before: usize,
+        ticked: TickedBoxes<'_>,
         settings: &RepositorySettings,
     ) -> Result<Vec<Request>, SyncError> {
         let mut people = People::of(self.host, &self.facts.repository);
-        let right = right_of(people.permission(login).await?);
-        Ok(tick_requests(self.facts, number, (login, given_at, right), (before, choices), settings))
+        let right = right_of(people.permission(ticked.by).await?);
+        Ok(tick_requests(self.facts, number, before, ticked, right, settings))
     }
 }

@@ -8,7 +8,7 @@ use super::config::Config;
 use super::defaults;
 use super::file::{Flavour, Kustomization, PlacedText};
 use super::finish::finish;
-use super::generate::{self, GeneratorKind};
+use super::generate::{self, Generator, GeneratorKind};
 use super::origin::{BuildOrigin, Tracks};
 use super::plugins;
 use super::transformer;
@@ -228,12 +228,12 @@ impl Builder<'_> {
             entries.chain(kustomization.secrets.iter().map(|entry| (GeneratorKind::Secret, entry)))
         {
             let step = self.origin.step(entry.place.file().name(), kind.generator());
-            self.generate_one(folder, kind, entry, global, &step, all)?;
+            self.generate_one(folder, Generator { kind, entry, global }, &step, all)?;
         }
         for plugin in self.plugins(folder, kustomization, &kustomization.generators)? {
             let (kind, entry) = plugins::generator(&plugin)?;
             let step = self.origin.plugin_step(kustomization.place.file().name(), &plugin);
-            self.generate_one(folder, kind, &entry, None, &step, all)?;
+            self.generate_one(folder, Generator { kind, entry: &entry, global: None }, &step, all)?;
         }
         Ok(())
     }
@@ -241,9 +241,7 @@ impl Builder<'_> {
     fn generate_one(
         &mut self,
         folder: &RepoPath,
-        kind: GeneratorKind,
-        entry: &PlacedValue,
-        global: Option<&PlacedValue>,
+        Generator { kind, entry, global }: Generator<'_>,
         step: &str,
         all: &mut Accumulated,
     ) -> Result<(), RenderError> {
@@ -259,7 +257,8 @@ impl Builder<'_> {
         }
         let read = |name: &PlacedText| self.bytes(folder, name);
         let mark = |value: &mut PlacedValue| self.origin.of_generator(step, value);
-        generate::generate(kind, entry, global, &mark, &read, &mut all.resources, &self.loader.budget)
+        let read_entry = Generator { kind, entry, global };
+        generate::generate(read_entry, &mark, &read, &mut all.resources, &self.loader.budget)
     }
 
     fn transform(

@@ -50,11 +50,18 @@ const FIELDS: [&str; 9] =
     ["type", "name", "namespace", "behavior", "files", "literals", "envs", "env", "options"];
 const OPTIONS: [&str; 4] = ["disableNameSuffixHash", "labels", "annotations", "immutable"];
 
+/// One entry of a generator.
+#[derive(Clone, Copy)]
+pub(super) struct Generator<'a> {
+    pub(super) kind: GeneratorKind,
+    pub(super) entry: &'a PlacedValue,
+    /// `generatorOptions`.
+    pub(super) global: Option<&'a PlacedValue>,
+}
+
 /// Generates one object of an entry that was read, and puts it among the others.
 pub(super) fn generate(
-    kind: GeneratorKind,
-    entry: &PlacedValue,
-    global: Option<&PlacedValue>,
+    Generator { kind, entry, global }: Generator<'_>,
     mark: &dyn Fn(&mut PlacedValue),
     read: &ReadFile<'_>,
     resources: &mut Vec<RenderedResource>,

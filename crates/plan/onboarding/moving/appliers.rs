@@ -5,8 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::facts::{MoveFacts, Moving, in_words};
 use super::proof::kustomization_of;
-use super::{MoveFacts, Moving, in_words};
 use crate::onboarding::appliers::excludes;
 use crate::onboarding::sources::Origin;
 use crate::onboarding::survey::{Applies, Depth, FolderReading, Who, has_wildcards};

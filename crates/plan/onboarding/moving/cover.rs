@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::appliers::around;
+use super::facts::{MoveFacts, Moving, in_words};
 use super::proof::kustomization_of;
-use super::{MoveFacts, Moving, in_words};
 use crate::onboarding::sources::{GitSource, Origin};
 use crate::onboarding::survey::{Applies, Depth, FolderReading, Who, has_wildcards};
 use capstan_kustomize::render::INCLUDE_FIELDS;

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::facts::{MoveFacts, Moving};
 use super::proof::kustomization_of;
-use super::{MoveFacts, Moving};
 use crate::onboarding::survey::KustomizationTargets;
 use capstan_kustomize::render::{INCLUDE_FIELDS, kustomization_field, kustomized};
 use capstan_model::file_change::FileChange;

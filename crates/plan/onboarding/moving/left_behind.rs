@@ -6,25 +6,12 @@
 use std::collections::BTreeSet;
 
 use super::appliers::around;
+use super::facts::{LeavingCluster, MoveFacts, Moving, in_words};
 use super::owners::fits;
 use super::proof::kustomization_of;
-use super::{MoveFacts, Moving, in_words};
 use crate::onboarding::survey::{Owner, What};
 use crate::onboarding::units::example;
 use capstan_model::tree::RepoPath;
-
-/// A cluster that leaves a crowded folder.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct LeavingCluster {
-    pub(super) name: String,
-    pub(super) namespace: Option<String>,
-    /// What its object names: kinds and names, and namespaces where it says them.
-    pub(super) names: Vec<(String, String, Option<String>)>,
-    /// The crowded folder.
-    pub(super) from: RepoPath,
-    /// The folder that it gets.
-    pub(super) home: RepoPath,
-}
 
 impl LeavingCluster {
     /// Whether something that owns machines is of this cluster.

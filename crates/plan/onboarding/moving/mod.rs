@@ -13,6 +13,7 @@
 
 mod appliers;
 mod cover;
+mod facts;
 mod kustomizations;
 mod left_behind;
 mod owners;
@@ -27,9 +28,9 @@ use std::sync::Arc;
 use super::appliers::Appliers;
 use super::choose;
 use super::sources::RepositoryAddresses;
-use super::survey::{Survey, chart_around};
-use super::units::{Units, example, units};
-use crate::layout::{Layout, discover, is_name};
+use super::survey::Survey;
+use super::units::{example, units};
+use crate::layout::{discover, is_name};
 use crate::settings::RepositorySettings;
 use capstan_kustomize::render::is_kustomization;
 use capstan_model::file_change::FileChange;
@@ -38,38 +39,13 @@ use capstan_model::tree::{EntryKind, RepoPath, Tree, TreeEntry, is_manifest};
 use capstan_yaml::comments::document_parts;
 use capstan_yaml::manifest::objects;
 use capstan_yaml::{Document, YamlFile, same_meaning};
-use left_behind::LeavingCluster;
 use owners::{Belonging, Owned, Resident, settle};
 use settings_file::taken_for_a_manifest;
 
+pub use self::facts::Moving;
+use self::facts::{CLUSTER_API, LeavingCluster, MoveFacts, in_words, own_folder};
 pub use proof::differences;
 pub use settings_file::settings_in_the_way;
-
-/// The folder into whose folders the clusters of the repository's root go.
-const FOLDER_OF_ROOT: &str = "clusters";
-/// A file with this text may hold objects of Cluster API.
-const CLUSTER_API: &str = "cluster.x-k8s.io";
-
-/// What would be moved.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Moving {
-    /// The folders that the clusters get, where their manifests are.
-    pub clusters: Vec<RepoPath>,
-    /// Each file that moves, and where its documents come to be; its own path where some stay.
-    pub moves: BTreeMap<RepoPath, BTreeSet<RepoPath>>,
-    /// Objects that stay in a crowded folder, and why.
-    pub kept: Vec<(Place, String)>,
-    /// Kustomizations that name the new folders instead of the files.
-    pub edited: Vec<RepoPath>,
-    /// All files as they would be: nothing where something is refused.
-    pub changes: Vec<FileChange>,
-    /// Why nothing is moved.
-    pub refused: Vec<FileError>,
-    /// What has to come to the same objects before and after: kustomizations, and folders that are applied as they are.
-    rendered: BTreeSet<RepoPath>,
-    /// The clusters that move, as the objects elsewhere name them.
-    leaving: Vec<LeavingCluster>,
-}
 
 /// Whether what applies a folder takes its subfolders, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,58 +93,6 @@ pub fn plan_moves(tree: &dyn Tree, own: &RepositoryAddresses, applied_below: App
         moving.changes.clear();
     }
     moving
-}
-
-/// What is known of the repository.
-struct MoveFacts<'t> {
-    tree: &'t dyn Tree,
-    own: &'t RepositoryAddresses,
-    shaped: Layout,
-    survey: Survey,
-    units: Units,
-    /// Where in its folder a cluster has its manifests.
-    base: RepoPath,
-}
-
-impl MoveFacts<'_> {
-    /// The folder of the manifests of a cluster that leaves a crowded one.
-    fn home(&self, crowded: &RepoPath, name: &str) -> Option<RepoPath> {
-        own_folder(crowded, name)?.join(self.base.as_str()).ok()
-    }
-
-    /// The manifests of a crowded folder: those below it as well, but in what is a cluster, a release or a build of its
-    /// own. Of the root only what is directly in it: everything is below it.
-    fn manifests(&self, folder: &RepoPath) -> Vec<&TreeEntry> {
-        let apart = self.apart(folder);
-        let counts = |entry: &&TreeEntry| {
-            let below = entry.path.below(folder).unwrap_or_default();
-            let inner = below.split_once('/').map(|(inner, _)| inner);
-            is_manifest(&entry.path)
-                && !is_kustomization(&entry.path)
-                && inner.is_none_or(|inner| {
-                    !folder.is_root() && !inner.starts_with('.') && !apart.contains(inner)
-                })
-                && !self.survey.patches.contains(&entry.path)
-                && chart_around(self.tree, &entry.path).is_none()
-        };
-        self.tree.entries_in(folder).iter().filter(counts).collect()
-    }
-
-    /// The folders directly in a crowded one that something of its own is in.
-    fn apart(&self, folder: &RepoPath) -> BTreeSet<&str> {
-        let units = self.units.folders.keys().chain(self.units.crowded.keys());
-        let targets = self.shaped.targets.iter().map(|target| target.id.folder());
-        let releases = self.shaped.releases.iter().map(|release| &release.folder);
-        let all = units.chain(self.survey.kustomizations.keys()).chain(targets).chain(releases);
-        let below = all.filter_map(|other| other.below(folder));
-        below.filter_map(|below| below.split('/').next()).filter(|inner| !inner.is_empty()).collect()
-    }
-}
-
-/// The folder of a cluster that leaves a crowded one.
-fn own_folder(crowded: &RepoPath, name: &str) -> Option<RepoPath> {
-    let above = if crowded.is_root() { FOLDER_OF_ROOT } else { crowded.as_str() };
-    RepoPath::parse(above).ok()?.join(name).ok()
 }
 
 /// A file of a crowded folder.
@@ -506,11 +430,6 @@ impl Moving {
             self.refuse(Place::whole(path), message);
         }
     }
-}
-
-/// A folder in words.
-fn in_words(folder: &RepoPath) -> &str {
-    if folder.is_root() { "the repository's root" } else { folder.as_str() }
 }
 
 const fn not_a_file(kind: EntryKind) -> &'static str {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Moving;
+use super::facts::Moving;
 use capstan_kustomize::render::{KUSTOMIZATION_NAMES, is_kustomization, kustomized};
 use capstan_model::finding::{FileError, Place, rules};
 use capstan_model::tree::{RepoPath, Tree, is_manifest};

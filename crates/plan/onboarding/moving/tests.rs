@@ -6,7 +6,8 @@ use capstan_model::finding::{FileError, Place, rules};
 use capstan_model::tree::{EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 use capstan_test_support::Files;
 
-use super::{AppliedBelow, MoveFacts, Moving, RepositoryAddresses, differences};
+use super::facts::{MoveFacts, Moving};
+use super::{AppliedBelow, RepositoryAddresses, differences};
 use crate::layout::discover;
 use crate::onboarding::propose;
 use crate::onboarding::survey::Survey;

@@ -9,7 +9,7 @@ use crate::cluster::Cluster;
 use crate::layout::discover;
 use crate::policy::{self, AppliedBy, Occasion, PolicyFacts, ReleaseStep};
 use crate::release::{Catalogue, Release, ReleaseState, downgrades, goes_back_in_time};
-use crate::settings::RepositorySettings;
+use crate::settings::{RepositorySettings, Track};
 use capstan_kustomize::render::RenderedFolder;
 use capstan_model::finding::{Finding, Severities};
 use capstan_test_support::Files;

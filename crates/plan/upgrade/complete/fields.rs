@@ -1,57 +1,15 @@
 //! One object of the new release, compared with the result of the upgrade.
 
+use super::differences::FieldComparison;
+use super::lists::{Four, Items};
 use crate::merge::knowledge::MergedField;
+use crate::merge::kustomization;
+use crate::merge::lists::{Keys, ListKind, kind_of};
 use crate::merge::three_way::{Three, entries_of};
 use crate::merge::values::same_value;
-use crate::settings::{FieldOwner, FieldRule};
-use crate::upgrade::model::Conflict;
-use capstan_model::object::FieldPath;
+use crate::settings::FieldOwner;
 use capstan_yaml::scalar::ScalarReading;
 use capstan_yaml::{Entry, Node, NodeKind};
-
-/// What one object is compared with: everything that may explain a difference.
-pub(super) struct FieldComparison<'c> {
-    /// Whether the old release is known: then what it had and the new one has not is gone.
-    pub(super) knows_old: bool,
-    /// The new release speaks in fragments: `null` removes, and what it leaves out is the cluster's.
-    pub(super) partial: bool,
-    /// Owner rules of the object's kind, the last that fits wins.
-    pub(super) owners: Vec<FieldRule>,
-    /// What is listed as a conflict of the object.
-    pub(super) conflicts: Vec<&'c Conflict>,
-    /// Fields that findings of their own name.
-    pub(super) named: Vec<&'c FieldPath>,
-    /// The object is a kustomization, which has a table of lists of its own.
-    pub(super) is_kustomization: bool,
-    pub(super) lacks: Vec<Lack>,
-}
-
-/// A field of the release that does not stand, and that nothing explains.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Lack {
-    /// The field, with the indexes of the cluster's lists before the upgrade.
-    pub(super) path: FieldPath,
-    /// What the release has; `None` where it dropped the field.
-    pub(super) wanted: Option<Node>,
-    /// What the result of the upgrade has.
-    pub(super) found: Option<Node>,
-}
-
-/// One field: old release, cluster before, new release, result.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Four<'n> {
-    pub(super) o: Option<&'n Node>,
-    pub(super) c: Option<&'n Node>,
-    pub(super) n: Option<&'n Node>,
-    pub(super) r: Option<&'n Node>,
-}
-
-impl<'n> Four<'n> {
-    fn key(self, key: &str) -> Self {
-        let of = |node: Option<&'n Node>| node?.get(key);
-        Self { o: of(self.o), c: of(self.c), n: of(self.n), r: of(self.r) }
-    }
-}
 
 impl FieldComparison<'_> {
     /// Compares one field and all below it.
@@ -114,30 +72,46 @@ impl FieldComparison<'_> {
         }
     }
 
-    pub(super) fn lacks(&mut self, path: &MergedField<'_>, wanted: Option<&Node>, found: Option<&Node>) {
-        self.lacks.push(Lack { path: path.path(), wanted: wanted.cloned(), found: found.cloned() });
-    }
-
-    /// Whether a conflict that is listed, or a finding of its own, names this very field. Fields above it are checked
-    /// before, on the way down.
-    pub(super) fn is_reported(&self, path: &FieldPath) -> bool {
-        self.conflicts.iter().any(|conflict| conflict.path == *path && !lists_items(conflict))
-            || self.named.contains(&path)
-    }
-
     /// Whether the cluster removed a whole list, and a conflict says so: it is then about all of it, also where
     /// the release left nothing in the list but the list.
     fn removed_whole(&self, path: &MergedField<'_>, four: Four<'_>) -> bool {
         four.c.is_none() && self.item_conflicts(&path.path()).next().is_some()
     }
 
-    /// The conflicts of a list in which only some of its items are at stake.
-    pub(super) fn item_conflicts(&self, path: &FieldPath) -> impl Iterator<Item = &Conflict> {
-        self.conflicts.iter().copied().filter(move |conflict| conflict.path == *path && lists_items(conflict))
+    fn list(&mut self, path: &MergedField<'_>, four: Four<'_>) {
+        let all = Items::of(four);
+        let own_rule = kustomization::rule(path).filter(|_| self.is_kustomization);
+        let rule = own_rule.unwrap_or_else(|| kind_of(&path.known, &[all.o, all.c, all.n]));
+        match rule.kind {
+            ListKind::Keyed(keys) => self.keyed(path, keys, all),
+            ListKind::Set => self.set(path, all),
+            ListKind::Arguments => self.units(path, all),
+            ListKind::Sequence if self.knows_old => self.sequence(path, four, all),
+            ListKind::Sequence | ListKind::Whole => self.one_value(path, four),
+        }
     }
 
-    fn owner(&self, path: &FieldPath) -> Option<FieldOwner> {
-        self.owners.iter().rev().find(|rule| rule.path == *path).map(|rule| rule.owner)
+    fn keyed(&mut self, path: &MergedField<'_>, keys: Keys<'_>, all: Items<'_>) {
+        let find = |items: &'_ [Node], item: &Node| -> Option<usize> {
+            let key = keys.of(item);
+            items.iter().position(|other| keys.of(other) == key)
+        };
+        let knows_old = self.knows_old;
+        let dropped = all.o.iter().filter(|item| knows_old && find(all.n, item).is_none());
+        for item in all.n.iter().chain(dropped) {
+            let at = |items: &'_ [Node]| find(items, item);
+            let node = |items| at(items).and_then(|at| <[Node]>::get(items, at));
+            let place = at(all.c).map_or_else(|| path.new_item(), |at| path.index(at));
+            let four = Four { o: node(all.o), c: node(all.c), n: node(all.n), r: node(all.r) };
+            // An item is one thing: what is left of one that went is what the cluster had of it.
+            if four.n.is_none() && four.r.is_some() {
+                if !self.is_reported(&place.path()) {
+                    self.lacks(&place, None, four.r);
+                }
+            } else {
+                self.field(&place, four);
+            }
+        }
     }
 }
 
@@ -147,14 +121,6 @@ fn spelled_alike(one: Option<&Node>, other: Option<&Node>) -> bool {
         let is_null = one.reading() == ScalarReading::Null;
         !is_null && other.and_then(Node::as_scalar) == Some(one)
     })
-}
-
-/// Where a list is not a single value, a conflict about its items says which ones, as arrays.
-fn lists_items(conflict: &Conflict) -> bool {
-    [&conflict.base, &conflict.cluster, &conflict.release]
-        .into_iter()
-        .flatten()
-        .all(serde_json::Value::is_array)
 }
 
 fn is_sequence(node: Option<&Node>) -> bool {

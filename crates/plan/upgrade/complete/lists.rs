@@ -1,70 +1,53 @@
-//! Lists of the new release, laid over those that stand after the upgrade: each kind of list in its own
-//! words, since none of them keeps the release's order for its own sake.
+//! Lists of the new release beside those after the upgrade, for each kind of list whose items are compared whole: none of
+//! them keeps the release's order for its own sake.
 
-use super::fields::{FieldComparison, Four};
+use super::differences::FieldComparison;
 use crate::merge::knowledge::{Knowledge, MergedField};
-use crate::merge::kustomization;
-use crate::merge::lists::{Keys, ListKind, kind_of};
 use crate::merge::three_way::items_of;
 use crate::merge::values::same_value;
 use crate::upgrade::model::Conflict;
 use capstan_yaml::{Node, Value};
 
+/// One field: old release, cluster before, new release, result.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Four<'n> {
+    pub(super) o: Option<&'n Node>,
+    pub(super) c: Option<&'n Node>,
+    pub(super) n: Option<&'n Node>,
+    pub(super) r: Option<&'n Node>,
+}
+
+impl<'n> Four<'n> {
+    pub(super) fn key(self, key: &str) -> Self {
+        let of = |node: Option<&'n Node>| node?.get(key);
+        Self { o: of(self.o), c: of(self.c), n: of(self.n), r: of(self.r) }
+    }
+}
+
 /// The items of one list.
 #[derive(Clone, Copy)]
-struct Items<'n> {
-    o: &'n [Node],
-    c: &'n [Node],
-    n: &'n [Node],
-    r: &'n [Node],
+pub(super) struct Items<'n> {
+    pub(super) o: &'n [Node],
+    pub(super) c: &'n [Node],
+    pub(super) n: &'n [Node],
+    pub(super) r: &'n [Node],
+}
+
+impl<'n> Items<'n> {
+    pub(super) fn of(four: Four<'n>) -> Self {
+        Self { o: items_of(four.o), c: items_of(four.c), n: items_of(four.n), r: items_of(four.r) }
+    }
 }
 
 impl FieldComparison<'_> {
-    pub(super) fn list(&mut self, path: &MergedField<'_>, four: Four<'_>) {
-        let all =
-            Items { o: items_of(four.o), c: items_of(four.c), n: items_of(four.n), r: items_of(four.r) };
-        let own_rule = kustomization::rule(path).filter(|_| self.is_kustomization);
-        let rule = own_rule.unwrap_or_else(|| kind_of(&path.known, &[all.o, all.c, all.n]));
-        match rule.kind {
-            ListKind::Keyed(keys) => self.keyed(path, keys, all),
-            ListKind::Set => self.set(path, all),
-            ListKind::Arguments => self.units(path, all),
-            ListKind::Sequence if self.knows_old => self.sequence(path, four, all),
-            ListKind::Sequence | ListKind::Whole => self.one_value(path, four),
-        }
-    }
-
     /// A list that is one value: a conflict about it is about all of it.
-    fn one_value(&mut self, path: &MergedField<'_>, four: Four<'_>) {
+    pub(super) fn one_value(&mut self, path: &MergedField<'_>, four: Four<'_>) {
         if self.item_conflicts(&path.path()).next().is_none() {
             self.lacks(path, four.n, four.r);
         }
     }
 
-    fn keyed(&mut self, path: &MergedField<'_>, keys: Keys<'_>, all: Items<'_>) {
-        let find = |items: &'_ [Node], item: &Node| -> Option<usize> {
-            let key = keys.of(item);
-            items.iter().position(|other| keys.of(other) == key)
-        };
-        let knows_old = self.knows_old;
-        let dropped = all.o.iter().filter(|item| knows_old && find(all.n, item).is_none());
-        for item in all.n.iter().chain(dropped) {
-            let at = |items: &'_ [Node]| find(items, item);
-            let node = |items| at(items).and_then(|at| <[Node]>::get(items, at));
-            let place = at(all.c).map_or_else(|| path.new_item(), |at| path.index(at));
-            let four = Four { o: node(all.o), c: node(all.c), n: node(all.n), r: node(all.r) };
-            // An item is one thing: what is left of one that went is what the cluster had of it.
-            if four.n.is_none() && four.r.is_some() {
-                if !self.is_reported(&place.path()) {
-                    self.lacks(&place, None, four.r);
-                }
-            } else {
-                self.field(&place, four);
-            }
-        }
-    }
-
-    fn set(&mut self, path: &MergedField<'_>, all: Items<'_>) {
+    pub(super) fn set(&mut self, path: &MergedField<'_>, all: Items<'_>) {
         let known = path.known.item();
         let has = |items: &[Node], item: &Node| count(&known, items, item) > 0;
         for item in all.n {
@@ -85,7 +68,7 @@ impl FieldComparison<'_> {
     }
 
     /// One unit per name, which may stand several times.
-    fn units(&mut self, path: &MergedField<'_>, all: Items<'_>) {
+    pub(super) fn units(&mut self, path: &MergedField<'_>, all: Items<'_>) {
         let name = |item: &'_ Node| item.get("name").map(Node::value);
         let known = path.known.item();
         let disputed: Vec<Value> = self
@@ -118,7 +101,7 @@ impl FieldComparison<'_> {
 
     /// Scalars in order. Where only the release changed them, the whole list has to be the release's. Where the cluster
     /// changed it too, each item that the release brought has to be there, and each that it removed has to be gone.
-    fn sequence(&mut self, path: &MergedField<'_>, four: Four<'_>, all: Items<'_>) {
+    pub(super) fn sequence(&mut self, path: &MergedField<'_>, four: Four<'_>, all: Items<'_>) {
         let known = path.known.item();
         let of = |items: &[Node], item: &Node| count(&known, items, item);
         let disputed: Vec<&Value> = self.item_conflicts(&path.path()).flat_map(items_in_dispute).collect();

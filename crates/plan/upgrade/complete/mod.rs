@@ -9,6 +9,7 @@
 //!
 //! [U5a]: crate::upgrade#u5a
 
+mod differences;
 mod fields;
 mod lists;
 #[cfg(test)]
@@ -17,10 +18,11 @@ mod tests;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use self::fields::{FieldComparison, Four, Lack};
+use self::differences::{FieldComparison, Lack};
+use self::lists::Four;
 use super::model::Conflict;
 use super::redact::{Shown, hide_in};
-use super::rotation::Rotated;
+use super::retarget::Rotated;
 use super::staying::Staying;
 use crate::merge::cluster_objects::Base;
 use crate::merge::knowledge::{Knowledge, MergedField};

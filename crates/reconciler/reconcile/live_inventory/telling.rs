@@ -118,7 +118,7 @@ async fn tell_definition(
     let mut version = found.resource_version.clone();
     if status != before {
         let value = serde_json::to_value(&status).unwrap_or(Value::Null);
-        version = patch(ports, fleet, found, (&version, ObjectPart::Status, "/status", value)).await?;
+        version = patch(ports, fleet, found, &version, WrittenPart::Status(value)).await?;
         let is_news = |status: &ClusterDefinitionStatus| status.conditions.hold(ConditionType::RetireFirst);
         if is_news(&status) && !is_news(&before) {
             note_retire_first(ports, fleet, found, standing).await;
@@ -134,7 +134,7 @@ async fn tell_definition(
         true if may_go(found, outcome, &status, standing) => finalizers(false),
         _ => return Ok(()),
     };
-    patch(ports, fleet, found, (&version, ObjectPart::Whole, "/metadata/finalizers", wanted)).await.map(drop)
+    patch(ports, fleet, found, &version, WrittenPart::Finalizers(wanted)).await.map(drop)
 }
 
 async fn tell_level(
@@ -151,9 +151,13 @@ async fn tell_level(
         return Ok(());
     }
     let value = serde_json::to_value(status).unwrap_or(Value::Null);
-    patch(ports, fleet, found, (&found.resource_version, ObjectPart::Status, "/status", value))
-        .await
-        .map(drop)
+    patch(ports, fleet, found, &found.resource_version, WrittenPart::Status(value)).await.map(drop)
+}
+
+/// The part of an object that is written.
+enum WrittenPart {
+    Status(Value),
+    Finalizers(Value),
 }
 
 /// Writes a part of an object as it was read; gives its resource version then.
@@ -161,8 +165,13 @@ async fn patch(
     ports: &Ports,
     fleet: &FleetRecord,
     found: &FetchedObject,
-    (version, part, path, value): (&str, ObjectPart, &str, Value),
+    version: &str,
+    written: WrittenPart,
 ) -> Result<String, LiveError> {
+    let (part, path, value) = match written {
+        WrittenPart::Status(value) => (ObjectPart::Status, "/status", value),
+        WrittenPart::Finalizers(value) => (ObjectPart::Whole, "/metadata/finalizers", value),
+    };
     let object = ApiObject {
         kind: api_kind(found.kind()),
         namespace: Some(fleet.key.namespace.clone()),

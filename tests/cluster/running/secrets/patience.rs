@@ -179,7 +179,6 @@ async fn a_silent_vault_costs_one_wait_and_is_left_alone_afterwards() {
         CALLS * (1 + usize::try_from(passed).unwrap())
     };
     assert_eq!(town.pass().await, (OF_SILENT + 1) * NAMESPACES);
-    assert!(begun.elapsed() >= PATIENCE, "{:?}", begun.elapsed());
     assert!((1..=most()).contains(&calls()), "{} of {}", calls(), most());
     assert_eq!(town.condition("silent-3-7"), "False Away");
     assert_eq!(town.message("silent-3-7"), "the Vault of the VaultStore silent does not answer in time");

@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 use super::SimulatedRollout;
+use super::progress::Drain;
 use crate::budgets::{PodState, Refusal};
 use crate::plan::{LeavingMachine, MachineDrainRule};
 use crate::selector::{index, number};
 use crate::treatment::{Filters, PodTreatment};
-use crate::verdict::{DrainStep, StepEnd, StopCause};
+use crate::verdict::{DrainStep, StopCause};
 use crate::workload::{Health, Phase};
 
 const EXCLUDE_DRAIN: &str = "machine.cluster.x-k8s.io/exclude-node-draining";
@@ -17,53 +18,6 @@ const PRE_TERMINATE: &str = "pre-terminate.delete.hook.machine.cluster.x-k8s.io"
 const OWN_HOOKS: &[&str] = &["kcp-cleanup", "rke2-cleanup"];
 /// Controllers that keep their pods running.
 const RUN_FOR_EVER: &[&str] = &["DaemonSet", "ReplicaSet", "ReplicationController", "StatefulSet"];
-
-/// A machine that leaves.
-pub(super) struct Drain<'a> {
-    pub(super) machine: &'a LeavingMachine,
-    pub(super) group: usize,
-    pub(super) node: Option<u32>,
-    /// Pods that have to go, in the order of their names.
-    pub(super) remaining: Vec<(u32, PodTreatment)>,
-    /// Pods that were evicted in this round.
-    pub(super) terminating: Vec<u32>,
-    /// A cause that no eviction can remove.
-    pub(super) lasting: Option<StopCause>,
-    /// Why pods are left after the last round.
-    pub(super) refused: Option<(Option<u32>, StopCause)>,
-    pub(super) waited: BTreeSet<String>,
-    /// Whether pods that may be on its node are counted among those that wait.
-    pub(super) has_counted_loose: bool,
-    /// Claims of the pods on its node, as `namespace/name`.
-    pub(super) claims: BTreeSet<String>,
-    pub(super) is_gone: bool,
-    pub(super) step: DrainStep,
-}
-
-impl Drain<'_> {
-    /// Why it does not move, and with which pod.
-    pub(super) fn cause(&self) -> Option<(Option<u32>, &StopCause)> {
-        if self.is_gone {
-            return None;
-        }
-        let refused = self.refused.as_ref().map(|(pod, cause)| (*pod, cause));
-        self.lasting.as_ref().map(|cause| (None, cause)).or(refused)
-    }
-
-    /// Whether `nodeDrainTimeout` ends it.
-    pub(super) fn times_out(&self) -> bool {
-        let is_of_drain = |cause| !matches!(cause, &StopCause::Hook(_) | &StopCause::VolumeAttached(_));
-        self.machine.drain_timeout_seconds > 0 && self.cause().is_some_and(|(_, cause)| is_of_drain(cause))
-    }
-
-    pub(super) fn into_step(self) -> DrainStep {
-        let stopped = self.cause().map(|(_, cause)| StepEnd::Stopped(cause.clone()));
-        let mut step = self.step;
-        step.end = stopped.unwrap_or(step.end);
-        step.waited = self.waited.into_iter().collect();
-        step
-    }
-}
 
 impl<'a> SimulatedRollout<'a> {
     /// A machine begins to leave: its node is cordoned, its pods are sorted.
