@@ -56,11 +56,11 @@ const NO_NAMES: &[&str] = &[
 ];
 
 /// How many types still have such a name. The number may only fall, and it is what there is.
-const SO_NAMED: usize = 12;
+const SO_NAMED: usize = 11;
 
 /// How many functions, types, constants and modules still have a name with words that do not occur in comments. All of
 /// them are in the product: no test has one. The number may only fall, and it is what there is.
-const SO_WORDED: usize = 1;
+const SO_WORDED: usize = 0;
 
 /// Derives that show the documentation of an item to users.
 const SHOWN: &[&str] = &["Args", "JsonSchema", "Parser", "Subcommand", "ValueEnum"];
