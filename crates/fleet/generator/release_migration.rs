@@ -149,7 +149,7 @@ fn whole(
             EntryKind::Executable => Some("an executable file"),
             EntryKind::Symlink => Some("a symbolic link"),
             EntryKind::Submodule => Some("a submodule"),
-            EntryKind::Unnamed => Some("of a name that is no UTF-8 text or has a backslash"),
+            EntryKind::Unnamed => Some("of a name that has a backslash or is not UTF-8"),
         };
         if let Some(what) = what {
             let message = format!(
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_plain_file_is_refused_by_name() {
+    fn other_entries_than_plain_files_are_refused_by_name() {
         for (kind, what) in [
             (EntryKind::Symlink, "it is a symbolic link"),
             (EntryKind::Executable, "it is an executable file"),

@@ -338,7 +338,7 @@ impl ReleaseWithValues {
 }
 
 /// Of a value that was read, what changed: the values that its expression read, and itself where it has none. Expressions
-/// read one another, so each value is looked at once.
+/// read one another, so each value is compared once.
 fn changed<'v>(read: &'v FieldPath, values: &'v ClusterValues, before: &ClusterValues) -> Vec<&'v FieldPath> {
     let is_changed = |read: &FieldPath| {
         let value = |of: &ClusterValues| of.merged.at(read).and_then(MergedValue::value);
@@ -423,7 +423,7 @@ mod tests {
 
     /// Each of 32 values reads all before it: there are two thousand million ways to the first one.
     #[test]
-    fn values_that_many_expressions_read_are_looked_at_once() {
+    fn values_that_many_expressions_read_are_compared_once() {
         let name = |at: usize| format!("x{at:02}");
         let all = |of: i64| Value::Object((0..32).map(|at| (name(at), json!(of))).collect());
         let mut now = values(all(2), &[]);

@@ -24,7 +24,7 @@ impl ClusterName {
         Some(Self { namespace, name: metadata.text_at("name")?.to_owned() })
     }
 
-    /// The first mention of each cluster. What names no namespace may be in any, so it is no other cluster than those that
+    /// The first mention of each cluster. What names no namespace may be in any, so it does not count beside those that
     /// have its name, wherever these are mentioned.
     pub(crate) fn distinct<'n, P>(found: &[(&'n Self, P)]) -> Vec<(&'n Self, P)>
     where

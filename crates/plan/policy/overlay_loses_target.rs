@@ -34,21 +34,21 @@ pub(super) fn lost<'v>(
 ) -> Vec<Finding> {
     let mut verdicts = Vec::new();
     for patch in after {
-        let message = if let Some(reason) = &patch.lost {
-            format!("this patch is lost: {reason}. Correct its target, or remove it")
-        } else if patch.matched.is_empty() && found_once(before, patch) {
-            match before_target(before, patch).and_then(version) {
-                Some(version) => format!(
-                    "this patch was for {}, which comes to {version}: write that version in the patch",
-                    patch.target
-                ),
-                None => format!(
-                    "this patch was for {}, which it no longer finds: correct its target, or remove it",
-                    patch.target
-                ),
+        let was_found = patch.matched.is_empty() && found_once(before, patch);
+        let comes_to = before_target(before, patch).filter(|_| was_found).and_then(version);
+        let message = match (comes_to, &patch.lost) {
+            (Some(version), _) => format!(
+                "this patch was for {}, which comes to {version}: write that version in the patch",
+                patch.target
+            ),
+            (None, Some(reason)) => {
+                format!("this patch is lost: {reason}. Correct its target, or remove it")
             }
-        } else {
-            continue;
+            (None, None) if was_found => format!(
+                "this patch was for {}, which it no longer finds: correct its target, or remove it",
+                patch.target
+            ),
+            (None, None) => continue,
         };
         let verdict = Finding::new(rules::OVERLAY_LOSES_TARGET, message).place(&patch.place);
         verdicts.push(match before_target(before, patch) {

@@ -1,10 +1,10 @@
 //! A real browser, driven by the words of WebDriver over plain HTTP (<https://www.w3.org/TR/webdriver2/>).
 
 use capstan_test_support::PATIENCE;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Lines, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::{Child, ChildStdout, Stdio};
 use std::time::{Duration, Instant};
 
 use base64::Engine as _;
@@ -30,6 +30,31 @@ fn program(name: &str) -> Option<PathBuf> {
     std::env::split_paths(&folders).map(|folder| folder.join(name)).find(|file| file.is_file())
 }
 
+/// Starts the driver on a free port: it, its port, and what else it prints. It looks for one that is free on IPv6, and ends
+/// where another process has that one on IPv4.
+fn started(driver: &Path, home: &Path) -> (Child, u16, Lines<BufReader<ChildStdout>>) {
+    let attempt = || {
+        let mut driver = tally::command(driver)
+            .arg("--port=0")
+            .env("HOME", home)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(driver.stdout.take().unwrap()).lines();
+        let port = lines
+            .by_ref()
+            .map_while(Result::ok)
+            .find_map(|line| line.split_once("successfully on port ")?.1.trim_end_matches('.').parse().ok());
+        if port.is_none() {
+            driver.wait().unwrap();
+        }
+        Some((driver, port?, lines))
+    };
+    (0..5).find_map(|_| attempt()).expect("chromedriver says its port")
+}
+
 impl Browser {
     /// Starts a browser. Where there is none, prints that and returns `None`.
     pub(super) async fn start() -> Option<Self> {
@@ -40,20 +65,7 @@ impl Browser {
             return None;
         };
         let folder = tempfile::tempdir().unwrap();
-        let mut driver = tally::command(driver)
-            .arg("--port=0")
-            .env("HOME", folder.path())
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(driver.stdout.take().unwrap()).lines();
-        let port = lines
-            .by_ref()
-            .map_while(Result::ok)
-            .find_map(|line| line.split_once("successfully on port ")?.1.trim_end_matches('.').parse().ok())
-            .expect("chromedriver says its port");
+        let (driver, port, lines) = started(&driver, folder.path());
         // The driver may print more. It is read to its end, so that it does not block.
         std::thread::spawn(move || lines.for_each(drop));
         let client = Client::builder().no_proxy().timeout(PATIENCE).build().unwrap();

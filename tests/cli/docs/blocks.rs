@@ -155,7 +155,7 @@ fn wrong_blocks_are_seen() {
     let block =
         |info: &str, text: &str| Block { info: info.to_owned(), text: text.to_owned(), ..Block::default() };
     let of = |info: &str, text: &str| check("docs/flux.md", &block(info, text));
-    let fleet = "apiVersion: capstan.dev/v1alpha1\nkind: Fleet\nmetadata: {name: a}\nspec: {managementCluster: mc, source: {}}\n";
+    let fleet = "apiVersion: capstan.dev/v1alpha1\nkind: Fleet\nmetadata: {name: a}\nspec: {managementCluster: mc, source: {git: {url: \"https://git.example.com/a.git\", branch: main}}}\n";
     assert_eq!(of("yaml Fleet", fleet), Ok(()));
     assert_eq!(
         of("yaml Fleet", &fleet.replace("source", "suspended: true, source")),
