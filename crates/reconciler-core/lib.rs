@@ -43,6 +43,8 @@ pub mod owners;
 pub mod preflight;
 pub mod providers;
 pub mod reason;
+#[cfg(test)]
+mod reason_tests;
 pub mod records;
 pub mod reports;
 pub mod requeue;

@@ -24,6 +24,8 @@ mod questions_tests;
 mod remarks;
 mod subject;
 #[cfg(test)]
+mod subject_tests;
+#[cfg(test)]
 mod tests;
 mod touching;
 mod tree_status;

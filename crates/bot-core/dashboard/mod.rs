@@ -2,6 +2,8 @@
 
 mod board;
 mod keep;
+#[cfg(test)]
+mod keep_tests;
 mod step;
 #[cfg(test)]
 mod step_tests;

@@ -6,6 +6,8 @@
 
 mod answer;
 mod check;
+#[cfg(test)]
+mod check_tests;
 mod desired;
 mod published;
 mod sidebar;

@@ -17,6 +17,8 @@ mod holding;
 mod intent;
 mod noting;
 mod outcome;
+#[cfg(test)]
+mod outcome_tests;
 mod parting;
 mod select;
 #[cfg(test)]

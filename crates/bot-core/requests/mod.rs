@@ -2,10 +2,16 @@
 
 mod clusters;
 mod concerned;
+#[cfg(test)]
+mod concerned_tests;
 mod decided;
 mod hearing;
+#[cfg(test)]
+mod hearing_tests;
 mod kept;
 mod request;
+#[cfg(test)]
+mod request_tests;
 #[cfg(test)]
 mod tests;
 

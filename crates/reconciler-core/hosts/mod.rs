@@ -10,6 +10,8 @@
 
 pub mod kinds;
 mod memory;
+#[cfg(test)]
+mod memory_tests;
 pub mod preflight;
 
 pub use memory::HostMemory;

@@ -17,6 +17,8 @@
 mod asked;
 pub mod condition;
 pub mod secret;
+#[cfg(test)]
+mod secret_tests;
 mod step;
 #[cfg(test)]
 mod tests;

@@ -8,7 +8,11 @@ mod condition;
 mod inventory;
 mod owners_key;
 mod spec;
+#[cfg(test)]
+mod spec_tests;
 mod status;
+#[cfg(test)]
+mod status_tests;
 mod vault_secret;
 
 pub use cloud_credentials::{CloudCredentialsSpec, CloudCredentialsStatus, PublishedSecret, SecretRef};

@@ -7,6 +7,8 @@
 //! | `telling` | reasons, conditions, events |
 
 mod problem;
+#[cfg(test)]
+mod problem_tests;
 mod step;
 mod telling;
 #[cfg(test)]
