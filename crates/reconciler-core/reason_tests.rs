@@ -66,7 +66,7 @@ fn the_place_that_was_said_last_counts() {
 }
 
 #[test]
-fn an_api_server_that_may_answer_soon_is_away_and_a_refusal_is_no_answer() {
+fn an_api_server_that_may_answer_soon_is_away_and_one_that_refuses_is_not() {
     let doing = || "reading Cluster my-org/peu01".to_owned();
     let refusal = |kind, status| ApiRefusal { status, kind, message: "no".to_owned(), causes: Vec::new() };
     for (error, kind) in [

@@ -25,7 +25,7 @@ fn service() -> HostMemory {
 }
 
 #[test]
-fn a_service_is_read_again_only_after_a_change_that_is_no_echo() {
+fn a_service_is_read_again_only_after_a_change_by_others() {
     let kind = |kind: &str| ApiKind::of_version("v1", kind);
     for (changed, version, kind, is_news) in [
         (ObjectChange::Spec, "7", kind("Service"), false),
@@ -43,7 +43,7 @@ fn a_service_is_read_again_only_after_a_change_that_is_no_echo() {
 }
 
 #[test]
-fn a_change_in_a_namespace_that_was_never_read_is_no_news() {
+fn a_change_in_a_namespace_that_was_never_read_says_nothing_new() {
     let mut memory = HostMemory::default();
     assert!(!memory.hears(&change(&ApiKind::of_version("v1", "Service"), ObjectChange::Added, "1")));
 }
